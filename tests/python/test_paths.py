@@ -123,9 +123,9 @@ class Content(unittest.TestCase):
 
         self.assertIsNone(model.path)
         self.assertIsNone(model.module.path)
-        self.assertEqual(repr(model), "<gantry.Model 'digits.so'>")
+        self.assertTrue(repr(model).startswith("<gantry.Model 'digits.so' on cpu:0: "), repr(model))
         self.assertEqual(repr(model.module.imports[0]), "<gantry.Module 'digits.so'>")
-        self.assertEqual(repr(gantry.load_bytes(self.content)), "<gantry.Model 'artifact in memory'>")
+        self.assertTrue(repr(gantry.load_bytes(self.content)).startswith("<gantry.Model 'artifact in memory' on cpu:0: "))
         with self.assertRaisesRegex(TypeError, "'digits.so'> has no path: pickle its content"):
             pickle.dumps(model)
 

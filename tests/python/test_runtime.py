@@ -135,6 +135,12 @@ class AddedFunctions(unittest.TestCase):
 
 
 class Reports(unittest.TestCase):
+    def test_of_the_process_lists_devices(self):
+        names = [device["name"] for device in gantry.devices()]
+
+        self.assertEqual(names, [device["name"] for device in gantry.default_runtime().devices()])
+        self.assertIn("cpu", names)
+
     def test_list_devices(self):
         (cpu,) = [device for device in gantry.default_runtime().devices() if device["name"].startswith("cpu")]
 

@@ -61,11 +61,31 @@ class Stubs(unittest.TestCase):
 
 
 class Documentation(unittest.TestCase):
+    def test_names_the_package_and_not_its_files(self):
+        for name in gantry.__all__:
+            found = getattr(gantry, name)
+            self.assertEqual(f"{found.__module__}.{found.__qualname__}", f"gantry.{name}")
+
+    def test_of_errors_is_in_the_file_after_which_type_checkers_name_them(self):
+        nodes = ast.parse(pathlib.Path(gantry.__file__).read_text()).body
+        classes = {node.name for node in nodes if isinstance(node, ast.ClassDef)}
+
+        self.assertEqual(classes, {"Code", "Error", "DeadlineError", "DeviceLostError"})
+
+    def test_of_the_package_begins_with_what_people_call(self):
+        import pydoc
+
+        text = pydoc.plain(pydoc.render_doc(gantry))
+        head = text[: text.index("PACKAGE CONTENTS")]
+
+        for name in ("load(", "profile(", "devices()", "inspect(", "empty()", "Runtime()", "gantry.Error"):
+            self.assertIn(name, head)
+
     def test_is_complete(self):
         for name in gantry.__all__:
             found = getattr(gantry, name)
             self.assertTrue(inspect.getdoc(found), name)
-            if not inspect.isclass(found) or found.__module__ == "gantry._native":
+            if not inspect.isclass(found) or found in vars(_native).values():
                 continue
             for member, value in vars(found).items():
                 if member.startswith("_") or not (callable(value) or isinstance(value, property)):

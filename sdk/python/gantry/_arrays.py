@@ -19,7 +19,7 @@ def array_of(items: Sequence[Any], dtype: str) -> "numpy.ndarray":
     """
     import numpy
 
-    wanted = _dtype(dtype)
+    wanted = dtype_of(dtype)
     found = numpy.asarray(items)
     if found.size and found.dtype.kind not in _KINDS[wanted.kind]:
         raise TypeError(f"items are {found.dtype}, expected {dtype}")
@@ -35,7 +35,11 @@ def array_of(items: Sequence[Any], dtype: str) -> "numpy.ndarray":
         raise OverflowError(f"items are not in the range of {dtype}") from None
 
 
-def _dtype(name: str) -> "numpy.dtype":
+def dtype_of(name: str) -> "numpy.dtype":
+    """Returns the dtype of NumPy, or of ml_dtypes, for an element type of gantry.
+
+    raises ImportError: ml_dtypes, which has the dtype, is not installed.
+    """
     import numpy
 
     if name == "bool8":

@@ -3,35 +3,37 @@
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from gantry import _native
+from gantry import Code, Error, _native
 from gantry._arrays import array_of
-from gantry._errors import Code, Error
 from gantry._module import Module, titled
 from gantry._outputs import outputs_of
+from gantry._paths import Path, path_text
+from gantry._profile import OperatorTime, operator_times, zeros
+from gantry._signature import (
+    Parameter,
+    Signature,
+    default_names,
+    has_free_extents,
+    merged,
+    observed,
+    parameter_text,
+    printable,
+    type_text,
+)
 
+if TYPE_CHECKING:
+    import numpy
 
-class Parameter(NamedTuple):
-    """One input or output of a function."""
+    # What most functions return. A function may also return a named tuple, or a value of Python, which
+    # no type checker knows before: "| Any" lets a caller use one of them without a cast.
+    Array = numpy.ndarray | Any
+    OnDevice = _native.Tensor | Any
+    Target = TypeVar("Target", numpy.ndarray, _native.Tensor)
 
-    name: str
-    kind: str
-    """"tensor", "tuple", or "value" for another kind or one that the artifact does not state."""
-    type: str | None
-    """"float32[n, 64]", as the artifact states it. None: not stated."""
-    dtype: str | None
-    """"float32". None: not stated."""
-    shape: tuple[int | None, ...] | None
-    """Extents; None: any. None instead of the tuple: not stated."""
-
-
-class Signature(NamedTuple):
-    """The inputs and outputs of a function, without parameters that the artifact contains."""
-
-    inputs: tuple[Parameter, ...]
-    outputs: tuple[Parameter, ...] | None
-    """None: the artifact does not state them."""
+# More parameters of a model are counted.
+_MAX_SHOWN = 8
 
 
 def module_options(
@@ -92,6 +94,10 @@ class Model:
         self._options = options
         self._lock = threading.Lock()
         self._signatures: dict[str, Signature] = {}
+        # of functions, by the name that was given: "" is "main"
+        self._names: dict[str, str] = {}
+        # functions whose outputs are those of the runs so far
+        self._observed: set[str] = set()
         self._module = module
         self._main = self._model_on(options["device"])
         self._on_devices: dict[Any, Any] = {options["device"]: self._main}
@@ -129,16 +135,23 @@ class Model:
         return self._main.functions()
 
     def signature(self, function: str = "") -> Signature:
-        """Returns the inputs and outputs of a function. See run() for the name."""
-        known = self._signatures.get(function)
-        if known is None:
-            inputs, outputs = self._main.signature(function)
+        """Returns the inputs and outputs of a function. See run() for the name.
+
+        Outputs that the artifact does not state, as those of Relax functions, are known after the
+        first run. If inputs have extents that are not fixed, an extent of an output is what all runs so
+        far returned, or None.
+        """
+        name = self._names.get(function)
+        if name is None:
+            name, inputs, outputs = self._main.signature(function)
             known = Signature(
                 tuple(Parameter._make(item) for item in inputs),
                 None if outputs is None else tuple(Parameter._make(item) for item in outputs),
             )
-            self._signatures[function] = known
-        return known
+            with self._lock:
+                self._signatures.setdefault(name, known)
+                self._names[function] = name
+        return self._signatures[name]
 
     @property
     def inputs(self) -> tuple[Parameter, ...]:
@@ -147,7 +160,8 @@ class Model:
 
     @property
     def outputs(self) -> tuple[Parameter, ...] | None:
-        """Outputs of the function that a call runs. None: the artifact does not state them."""
+        """Outputs of the function that a call runs. None: the artifact does not state them, and it has
+        not run yet. See signature()."""
         return self.signature().outputs
 
     @property
@@ -157,7 +171,7 @@ class Model:
         with self._lock:
             return sum(model.copied_bytes for model in self._on_devices.values())
 
-    def __call__(self, /, *args: Any, **inputs: Any) -> Any:
+    def __call__(self, /, *args: Any, **inputs: Any) -> "Array":
         """Runs the model with inputs by name, or in the order of `inputs`. See run()."""
         if not args:
             return self.run(inputs)
@@ -173,6 +187,45 @@ class Model:
             raise TypeError(f"input {name!r} is given twice, in order and by name")
         return self.run({**named, **inputs})
 
+    @overload
+    def run(
+        self,
+        inputs: Mapping[str, Any] | Sequence[Any] = (),
+        /,
+        *,
+        out: "Target",
+        function: str = "",
+        device: str | Iterable[str] | None = None,
+        copy: bool = True,
+        tensors: bool = False,
+        timeout: float | None = None,
+    ) -> "Target": ...
+    @overload
+    def run(
+        self,
+        inputs: Mapping[str, Any] | Sequence[Any] = (),
+        /,
+        *,
+        tensors: Literal[True],
+        function: str = "",
+        device: str | Iterable[str] | None = None,
+        out: "Sequence[numpy.ndarray | _native.Tensor | None] | Mapping[str, Any] | None" = None,
+        copy: bool = True,
+        timeout: float | None = None,
+    ) -> "OnDevice": ...
+    @overload
+    def run(
+        self,
+        inputs: Mapping[str, Any] | Sequence[Any] = (),
+        /,
+        *,
+        function: str = "",
+        device: str | Iterable[str] | None = None,
+        out: "Sequence[numpy.ndarray | _native.Tensor | None] | Mapping[str, Any] | None" = None,
+        copy: bool = True,
+        tensors: bool = False,
+        timeout: float | None = None,
+    ) -> "Array": ...
     def run(
         self,
         inputs: Mapping[str, Any] | Sequence[Any] = (),
@@ -211,9 +264,71 @@ class Model:
             values = self._with_arrays(function, names, values, copy)
         targets = None if out is None else self._targets(out, function)
         outputs = model.run(function, names, values, targets, copy, tensors, timeout)
+        known = self.signature(function)
+        if known.outputs is None or self._names[function] in self._observed:
+            self._observe(self._names[function], observed(outputs))
         if len(outputs) == 1:
             return outputs[0]
         return outputs_of(self._output_names(function, len(outputs)), outputs)
+
+    def _observe(self, name: str, outputs: tuple[Parameter, ...]) -> None:
+        """Records the outputs of a run of a function whose outputs the artifact does not state."""
+        with self._lock:
+            known = self._signatures[name]
+            if known.outputs is not None:
+                outputs = merged(known.outputs, outputs)
+            elif has_free_extents(known):
+                self._observed.add(name)
+            self._signatures[name] = Signature(known.inputs, outputs)
+
+    def profile(
+        self,
+        inputs: Mapping[str, Any] | Sequence[Any] = (),
+        /,
+        *,
+        function: str = "",
+        device: str | Iterable[str] | None = None,
+        runs: int = 10,
+        trace: Path | None = None,
+    ) -> list[OperatorTime]:
+        """Runs a function several times, and returns the time of each operator, the longest first.
+
+            for operator in model.profile(trace="trace.json")[:5]:
+                print(f"{operator.seconds * 1e6:8.1f} us  {operator.share:4.0%}  {operator.name}")
+
+        The model is loaded again in a runtime that records what it does, unless its own runtime does
+        (gantry.Runtime(trace=True)), as it must for an artifact of load_bytes(). Functions that call
+        operators are not in the list.
+
+        inputs: as of run(). Zeros for all, if none are given and the artifact states their shapes.
+        function, device: as of run().
+        runs: number of runs that are recorded, after one that is not counted.
+        trace: file to write, which chrome://tracing and https://ui.perfetto.dev show.
+        """
+        if runs < 1:
+            raise ValueError(f"runs is {runs}, expected 1 or more")
+        # A trace that cannot be written is found before the runs.
+        file = None if trace is None else path_text(trace)
+        if not len(inputs):
+            inputs = {each.name: zeros(each) for each in self.signature(function).inputs}
+        traced = self._traced()
+        traced.run(inputs, function=function, device=device)
+        before = traced._runtime._operators()
+        for _ in range(runs):
+            traced.run(inputs, function=function, device=device)
+        times = operator_times(before, traced._runtime._operators(), runs)
+        if file is not None:
+            traced._runtime.write_trace(file)
+        return times
+
+    def _traced(self) -> "Model":
+        """Returns this model in a runtime that records what it does."""
+        if self._runtime._traces:
+            return self
+        if self._path is None:
+            name = titled("gantry.Model", self._path, self._name)
+            raise TypeError(f"{name} has no path: load its content with gantry.Runtime(trace=True)")
+        return self._runtime._traced_copy().load(self._path, **self._options)
 
     def _with_arrays(
         self, function: str, names: tuple[str, ...] | None, values: tuple, copy: bool
@@ -243,7 +358,7 @@ class Model:
     def _output_names(self, function: str, count: int) -> tuple[str, ...]:
         stated = self.signature(function).outputs
         if stated is None or len(stated) != count:
-            return ("output",) if count == 1 else tuple(f"output{index}" for index in range(count))
+            return default_names(count)
         return tuple(parameter.name for parameter in stated)
 
     def _targets(self, out: Any, function: str) -> tuple:
@@ -257,8 +372,54 @@ class Model:
 
     def __reduce__(self) -> tuple:
         if self._path is None:
-            raise TypeError(f"{self!r} has no path: pickle its content, which load_bytes() takes")
+            title = titled("gantry.Model", self._path, self._name)
+            raise TypeError(f"{title} has no path: pickle its content, which load_bytes() takes")
         return self._runtime._reduced_load(self._path, self._options)
 
     def __repr__(self) -> str:
-        return titled("gantry.Model", self._path, self._name)
+        title, signature = self._described()
+        if signature is None:
+            return f"<{title}>"
+        inputs = _listed(map(parameter_text, signature.inputs))
+        outputs = "..." if signature.outputs is None else _listed(map(parameter_text, signature.outputs))
+        return f"<{title}({inputs}) -> {outputs}>"
+
+    def _repr_html_(self) -> str:
+        """Returns repr() as a table, which notebooks show."""
+        import html
+
+        title, signature = self._described()
+        if signature is None:
+            return f"<code>{html.escape(title)}</code>"
+        rows = [("input", each) for each in signature.inputs]
+        rows += [("output", each) for each in signature.outputs or ()]
+        cells = [(kind, printable(each.name), type_text(each)) for kind, each in rows]
+        if signature.outputs is None:
+            cells.append(("output", "", "known after the first run"))
+        body = "".join(
+            f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>" for row in cells
+        )
+        head = "<tr><th></th><th>name</th><th>type</th></tr>"
+        return f"<table><caption>{html.escape(title)}</caption>{head}{body}</table>"
+
+    def _described(self) -> tuple[str, Signature | None]:
+        """Returns the title of the model up to the function that a call runs, with its signature; without
+        such a function, the title with the names of all."""
+        title = titled("gantry.Model", self._path, self._name)[1:-1]
+        try:
+            title += f" on {', '.join(self._main.report('model')['devices'])}: "
+            functions = self.functions
+        except Error:
+            # In a process or on a device that cannot use the model.
+            return title, None
+        try:
+            signature = self.signature()
+        except Error:
+            return title + _listed(map(printable, functions)), None
+        return title + printable(self._names[""]), signature
+
+
+def _listed(texts: Iterable[str]) -> str:
+    all_ = list(texts)
+    left = len(all_) - _MAX_SHOWN
+    return ", ".join(all_ if left <= 0 else [*all_[:_MAX_SHOWN], f"and {left} more"])

@@ -4,9 +4,9 @@
 import os
 import threading
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
 
-from gantry import _native
+from gantry import Error, _native
 from gantry._model import Model, module_options
 from gantry._module import Module
 from gantry._paths import Path, check_content, path_text
@@ -16,6 +16,22 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
 LogLevel = Literal["error", "warning", "info", "debug"]
+
+
+class DeviceInfo(TypedDict):
+    """A device of this host, as Runtime.devices() returns it."""
+
+    name: str
+    """"opencl"."""
+    type: int
+    """Number in this runtime, and in DLPack where that has one."""
+    index: int
+    plugin: str
+    """Its id; empty: the core, for the CPU."""
+    attributes: dict[str, str]
+    """What the plugin states, as texts: "driver_version", "total_global_memory_bytes"."""
+    same_as: tuple[str, ...]
+    """Other names of the same hardware: "vulkan:0"."""
 
 
 class Runtime:
@@ -34,6 +50,7 @@ class Runtime:
         only_these_plugins: bool = False,
         probe: bool = True,
         log_level: LogLevel | None = None,
+        trace: bool = False,
     ) -> None:
         """Reads the configuration and the manifests of plugins; opens no plugin.
 
@@ -44,6 +61,7 @@ class Runtime:
         only_these_plugins: search `plugins` only.
         probe: open plugins of other vendors in a child process first.
         log_level: what is logged. None: as configured.
+        trace: record what the runtime does and when, for write_trace() and Model.profile().
         """
         # Imported here because logging takes a third of the time of `import gantry`.
         from gantry import _log
@@ -55,7 +73,10 @@ class Runtime:
             "only_these_plugins": only_these_plugins,
             "probe": probe,
             "log_level": log_level,
+            "trace": trace,
         }
+        # of add_function()
+        self._functions: dict[str, Callable[..., Any]] = {}
         self._native = _native.new_runtime(
             threads,
             self._options["config"] or "",
@@ -64,6 +85,7 @@ class Runtime:
             _log.write,
             only_these_plugins,
             probe,
+            trace,
         )
 
     def load(
@@ -159,6 +181,22 @@ class Runtime:
         """Reads the tensors of an .npy, .npz or .params file. The name is empty in an .npy file."""
         return self._native.read_tensors(path_text(path))
 
+    @overload
+    def empty(
+        self,
+        shape: Iterable[int],
+        dtype: str = "float32",
+        device: Literal["cpu"] = "cpu",
+        scope: str = "global",
+    ) -> "numpy.ndarray": ...
+    @overload
+    def empty(
+        self, shape: Iterable[int], dtype: str, device: str, scope: str = "global"
+    ) -> "numpy.ndarray | _native.Tensor": ...
+    @overload
+    def empty(
+        self, shape: Iterable[int], *, dtype: str = "float32", device: str, scope: str = "global"
+    ) -> "numpy.ndarray | _native.Tensor": ...
     def empty(
         self,
         shape: Iterable[int],
@@ -182,13 +220,14 @@ class Runtime:
         unchanged. The function is called on the thread that runs the compiled code.
         """
         self._native.add_function(name, function)
+        self._functions[name] = function
 
     def function(self, name: str) -> _native.Function:
         """Returns a function of the library, of a plugin, or of add_function(). Module[name] returns
         those of artifacts."""
         return self._native.function(name)
 
-    def devices(self) -> list[dict[str, Any]]:
+    def devices(self) -> list[DeviceInfo]:
         """Returns all devices: "name", "type", "index", "plugin", "attributes" and "same_as". Opens the plugins
         that serve devices; a plugin that fails is a warning in the log."""
         from gantry import _log
@@ -207,6 +246,28 @@ class Runtime:
         """Returns the "files" of the configuration, the number of "threads" and the "cache"
         directory."""
         return self._native.report("configuration")
+
+    def write_trace(self, path: Path) -> None:
+        """Writes what the runtime has done so far, if it was created with trace=True: a file that
+        chrome://tracing and https://ui.perfetto.dev show."""
+        if not self._traces:
+            raise Error("the runtime records nothing: create it with trace=True")
+        with open(path_text(path), "w", encoding="utf-8") as file:
+            file.write(self._native.report("trace")["chrome_trace"])
+
+    @property
+    def _traces(self) -> bool:
+        return self._options["trace"]
+
+    def _operators(self) -> tuple[dict[str, Any], ...]:
+        return self._native.report("operators")["operators"]
+
+    def _traced_copy(self) -> "Runtime":
+        """Returns a runtime with the same options and functions that records what it does."""
+        copy = Runtime(**{**self._options, "trace": True})
+        for name, function in self._functions.items():
+            copy.add_function(name, function)
+        return copy
 
     def _reduced_load(self, path: str, options: dict[str, Any]) -> tuple:
         """Returns what pickle calls to load a model again: in the default runtime of the other process,
@@ -297,11 +358,31 @@ def load_bytes(
     )
 
 
+def devices() -> list[DeviceInfo]:
+    """Returns the devices of this host. See Runtime.devices()."""
+    return default_runtime().devices()
+
+
 def read_tensors(path: Path) -> "dict[str, numpy.ndarray]":
     """Reads the tensors of an .npy, .npz or .params file. See Runtime.read_tensors()."""
     return default_runtime().read_tensors(path)
 
 
+@overload
+def empty(
+    shape: Iterable[int],
+    dtype: str = "float32",
+    device: Literal["cpu"] = "cpu",
+    scope: str = "global",
+) -> "numpy.ndarray": ...
+@overload
+def empty(
+    shape: Iterable[int], dtype: str, device: str, scope: str = "global"
+) -> "numpy.ndarray | _native.Tensor": ...
+@overload
+def empty(
+    shape: Iterable[int], *, dtype: str = "float32", device: str, scope: str = "global"
+) -> "numpy.ndarray | _native.Tensor": ...
 def empty(
     shape: Iterable[int], dtype: str = "float32", device: str = "cpu", scope: str = "global"
 ) -> "numpy.ndarray | _native.Tensor":

@@ -22,7 +22,7 @@ nb::str decoded(std::string_view text) {
   const char* const name = is_deadline           ? "DeadlineError"
                            : code == GANTRY_LOST ? "DeviceLostError"
                                                  : "Error";
-  const nb::object type = nb::module_::import_("gantry._errors").attr(name);
+  const nb::object type = nb::module_::import_("gantry").attr(name);
   const nb::object error = type(decoded(text), nb::int_(code), decoded(reason), offset, native_code,
                                 decoded(native_domain));
   PyErr_SetObject(type.ptr(), error.ptr());

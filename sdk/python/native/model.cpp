@@ -135,7 +135,12 @@ nb::tuple Model::signature(std::string_view function) const {
   nb::object outputs = nb::none();
   if ((read.flags & GANTRY_SIGNATURE_OUTPUTS) != 0)
     outputs = parameter_objects(read.outputs, read.output_count);
-  return nb::make_tuple(parameter_objects(read.inputs, read.input_count), outputs);
+  return nb::make_tuple(str_of(view_of(read.name)),
+                        parameter_objects(read.inputs, read.input_count), outputs);
+}
+
+nb::object Model::report(std::string_view what) const {
+  return report_of(runtime_, object_.get(), what);
 }
 
 nb::object Model::run(std::string_view function, const nb::object& names, const nb::tuple& inputs,
@@ -190,6 +195,7 @@ void bind_model(nb::module_& module) {
            nb::arg().none(), nb::arg(), nb::arg(), nb::arg())
       .def("functions", &Model::functions)
       .def("signature", &Model::signature)
+      .def("report", &Model::report)
       .def("run", &Model::run, nb::arg(), nb::arg().none(), nb::arg(), nb::arg().none(), nb::arg(),
            nb::arg(), nb::arg().none())
       .def_prop_ro("copied_bytes", &Model::copied_bytes);

@@ -36,7 +36,8 @@ class Model {
   // Returns the names of the functions.
   nanobind::object functions() const;
 
-  // Returns the inputs, and the outputs or None: for each (name, kind, type, dtype, shape).
+  // Returns the name of the function, its inputs, and its outputs or None: for each parameter
+  // (name, kind, type, dtype, shape).
   nanobind::tuple signature(std::string_view function) const;
 
   // Runs a function.
@@ -49,6 +50,9 @@ class Model {
   nanobind::object run(std::string_view function, const nanobind::object& names,
                        const nanobind::tuple& inputs, const nanobind::object& outputs,
                        bool may_copy, bool as_tensors, const nanobind::object& timeout);
+
+  // Returns a report of the model, see report_of().
+  nanobind::object report(std::string_view what) const;
 
   const RuntimeRef& runtime() const { return runtime_; }
   std::uint64_t copied_bytes() const { return copied_bytes_.load(std::memory_order_relaxed); }

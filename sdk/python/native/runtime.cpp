@@ -120,13 +120,13 @@ class Content {
 
 Runtime new_runtime(int threads, const nb::str& config, const nb::object& plugins,
                     std::string_view log_level, nb::object log, bool only_these_plugins,
-                    bool probes) {
+                    bool probes, bool traces) {
   const Texts paths = Texts::of_paths(plugins);
   const std::string config_file = path_in(config);
   gantry_runtime_options options{};
   options.struct_size = sizeof options;
   options.flags = (only_these_plugins ? GANTRY_RUNTIME_ONLY_THESE_PLUGINS : 0) |
-                  (probes ? 0 : GANTRY_RUNTIME_NO_PROBE);
+                  (probes ? 0 : GANTRY_RUNTIME_NO_PROBE) | (traces ? GANTRY_RUNTIME_TRACE : 0);
   options.config_file = bytes_of(config_file);
   options.plugin_paths = paths.data();
   options.plugin_path_count = paths.size();
@@ -287,7 +287,7 @@ void bind_runtime(nb::module_& module) {
         return report_of(runtime.ref(), runtime.object(), what);
       });
   module.def("new_runtime", new_runtime, nb::arg(), nb::arg(), nb::arg(), nb::arg(),
-             nb::arg().none(), nb::arg(), nb::arg());
+             nb::arg().none(), nb::arg(), nb::arg(), nb::arg());
 }
 
 }  // namespace gantry::python
