@@ -23,7 +23,7 @@ for component in core dev sdk plugin-graph; do
     { cat "$work/install.log"; fail "installing $component"; }
 done
 libdir=$(dirname "$(find "$work/prefix" -name libgantry.so)")
-export PKG_CONFIG_PATH=$libdir/pkgconfig:$work/prefix/share/pkgconfig
+export PKG_CONFIG_PATH=$libdir/pkgconfig
 # shellcheck disable=SC2046
 cc -std=c11 -Wall -Wextra -Wpedantic -Werror -o "$work/digits" "$source/sdk/embed/digits.c" \
   $(pkg-config --cflags --libs gantry) || fail "building the program"

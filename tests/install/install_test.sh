@@ -89,7 +89,7 @@ LD_LIBRARY_PATH=$work/prefix/lib "$work/generate" "$source/tests/golden/data/rel
   "$source/tests/golden/data/relax/lm_paged.weights" 4 | grep -q '^4 tokens, ' || fail "running the demo of a language model"
 
 say "pkg-config has the compiler's options for the example"
-export PKG_CONFIG_PATH=$work/prefix/lib/pkgconfig:$work/prefix/share/pkgconfig
+export PKG_CONFIG_PATH=$work/prefix/lib/pkgconfig
 # shellcheck disable=SC2046
 c++ -std=c++20 -fsyntax-only "$source/tests/install/embed/digits.cpp" $(pkg-config --cflags gantry) ||
   fail "pkg-config --cflags gantry"

@@ -28,7 +28,7 @@ for deb in "$work"/debs/*.deb; do
   dpkg-deb -x "$deb" "$work/$name"
   (cd "$work/$name" && find . -type f -o -type l | sed 's/^\.//') >"$work/files"
   cat "$work/files" >>"$work/all"
-  if grep -vE '^/usr/(bin|include/gantry|lib/[a-z0-9_]+-linux-gnu|libexec/gantry|share/(gantry|doc/gantry[a-z-]*|cmake/gantry-sdk|pkgconfig|man/man1|bash-completion/completions|zsh/vendor-completions|fish/vendor_completions.d|lintian/overrides))/' "$work/files"; then
+  if grep -vE '^/usr/(bin|include/gantry|lib/[a-z0-9_]+-linux-gnu|libexec/gantry|share/(gantry|doc/gantry[a-z-]*|cmake/gantry-sdk|man/man1|bash-completion/completions|zsh/vendor-completions|fish/vendor_completions.d|lintian/overrides))/' "$work/files"; then
     fail "$name has the files above in unexpected directories"
   fi
   [ -z "$(find "$work/$name" -perm /022 ! -type l)" ] || fail "$name has files that others may write"
@@ -91,10 +91,10 @@ gantry-dev:lib/$multiarch/libgantry.so
 gantry-dev:lib/$multiarch/cmake/gantry/gantryConfig.cmake
 gantry-dev:lib/$multiarch/libgantry_system_library.a
 gantry-dev:lib/$multiarch/pkgconfig/gantry.pc
+gantry-dev:lib/$multiarch/pkgconfig/gantry-sdk.pc
 gantry-dev:lib/$multiarch/pkgconfig/gantry-system-library.pc
 gantry-dev:share/cmake/gantry-sdk/gantry-sdkConfig.cmake
 gantry-dev:share/cmake/gantry-sdk/GantryPlugin.cmake
-gantry-dev:share/pkgconfig/gantry-sdk.pc
 gantry-dev:share/gantry/configs/examples/acme.yaml
 gantry-dev:share/gantry/sdk/EMBED.md
 gantry-dev:share/gantry/sdk/embed/digits.c

@@ -30,7 +30,8 @@ endfunction()
 
 set(sdk_package share/cmake/gantry-sdk)
 gantry_install_package(gantry-sdk ${sdk_package} sdk ARCH_INDEPENDENT)
-gantry_install_pkg_config(gantry-sdk share/pkgconfig sdk)
+# Beside gantry.pc, which requires it: PKG_CONFIG_PATH is one directory.
+gantry_install_pkg_config(gantry-sdk ${CMAKE_INSTALL_LIBDIR}/pkgconfig sdk)
 install(TARGETS gantry_sdk EXPORT gantrySdkTargets)
 install(EXPORT gantrySdkTargets NAMESPACE gantry:: DESTINATION ${sdk_package} COMPONENT sdk)
 install(FILES sdk/cmake/GantryPlugin.cmake sdk/cmake/InstallManifest.cmake sdk/cmake/CheckPackageTools.cmake
