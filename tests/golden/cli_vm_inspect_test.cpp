@@ -58,6 +58,25 @@ TEST(InspectVm, ListsFunctionsWithAnnotationsAndThenWhatTheyCall) {
           "  constants  11, with 6 arrays of 7.4 KiB"));
 }
 
+// Extents that are known at run time are texts.
+TEST(InspectVm, BeginsWithInputsAndOutputsOfRelax) {
+  const Outcome text = with_relax({"inspect", "relax/cnn_dyn_llvm.so"});
+  const Outcome parsed = with_relax({"inspect", "relax/cnn_dyn_llvm.so", "--json"});
+
+  EXPECT_THAT(text.out, StartsWith("relax/cnn_dyn_llvm.so\n"
+                                   "  input       x  float32[n, 1, 8, 8]  of main\n"
+                                   "  output      output  float32[n, 10]  of main\n"
+                                   "  format"));
+  EXPECT_THAT(parsed.out,
+              ::testing::MatchesRegex("\\{\n *\"file\": [^\n]*\n *\"inputs\": (.|\n)*"));
+  const json document = json::parse(parsed.out);
+  EXPECT_EQ(document["inputs"], json::parse(R"([{"module": 0, "function": "main", "name": "x",
+      "dtype": "float32", "shape": ["n", 1, 8, 8], "type": "float32[n, 1, 8, 8]",
+      "device": null}])"));
+  EXPECT_EQ(document["outputs"], json::parse(R"([{"module": 0, "function": "main", "name": "output",
+      "dtype": "float32", "shape": ["n", 10], "type": "float32[n, 10]", "device": null}])"));
+}
+
 // Two constants, one of them with a filler.
 TEST(InspectVm, CountsConstantsWithoutFillers) {
   const LinkedRelease& release = linked_releases[6];
@@ -183,6 +202,20 @@ TEST(InspectVm, RefusesCodeOfAFileWithoutOne) {
 Outcome with_relay(std::vector<std::string> args) {
   args.insert(args.begin(), {"--plugins", built_plugins("relay_vm")});
   return run_gantry(args);
+}
+
+// The code states no types, and no outputs.
+TEST(InspectRelay, BeginsWithInputs) {
+  const Outcome text = with_relay({"inspect", "tvm-0.12/digits_mlp_vm_llvm.so"});
+  const Outcome parsed = with_relay({"inspect", "tvm-0.12/digits_mlp_vm_llvm.so", "--json"});
+
+  EXPECT_THAT(text.out, StartsWith("tvm-0.12/digits_mlp_vm_llvm.so\n"
+                                   "  input       x  of main\n"
+                                   "  format"));
+  const json document = json::parse(parsed.out);
+  EXPECT_EQ(document["inputs"], json::parse(R"([{"module": 0, "function": "main", "name": "x",
+      "dtype": null, "shape": null, "type": null, "device": null}])"));
+  EXPECT_THAT(document["outputs"], IsEmpty());
 }
 
 TEST(InspectRelay, ListsFunctionsAndWhatTheyCall) {

@@ -7,19 +7,22 @@
 #include "tools/gantry/inspect_vm.hpp"
 
 #include "core/base/text.hpp"
+#include "core/formats/inspect/signatures.hpp"
 #include "core/formats/inspect/weights.hpp"
-#include "core/formats/model_signature.hpp"
 
 #include <gantry/aligned_record.hpp>
-#include <gantry/device_name.hpp>
 #include <gantry/dtype_text.hpp>
 #include <gantry/join.hpp>
+#include <gantry/utf8.hpp>
 
 #include <algorithm>
 #include <vector>
 
 namespace gantry::cli {
 namespace {
+
+// of virtual machines
+constexpr std::size_t max_listed_tensors = 16;
 
 class Writer {
  public:
@@ -29,8 +32,7 @@ class Writer {
 
   void run() {
     sink_(terminal_.paint(escaped(report_.file), Tone::heading) + "\n");
-    write_signatures();
-    write_compiled_signature();
+    write_signature();
     write_file();
     for (const Message& warning : report_.container.warnings) warnings_.add(warning);
     if (report_.has_modules()) {
@@ -66,40 +68,40 @@ class Writer {
   }
 
   // The inputs and outputs of the models, which most readers look for.
-  void write_signatures() {
-    for (const Entry& entry : report_.container.entries) {
-      const auto signature = read_signature(entry);
-      if (!signature.ok()) {
-        warnings_.add(Message(quoted(entry.type_key), " graph: ", signature.error().message));
-      } else if (*signature) {
-        for (const SignatureTensor& input : (*signature)->inputs)
-          field("input", tensor_text(input));
-        for (const SignatureTensor& output : (*signature)->outputs) {
-          field("output", tensor_text(output));
-        }
+  void write_signature() {
+    const StatedSignature signature = signature_of(report_, warnings_);
+    write_tensors("input", signature.inputs);
+    write_tensors("output", signature.outputs);
+  }
+  // Functions of language models have hundreds of weights, which the module's list of functions
+  // contains.
+  void write_tensors(std::string_view title, const std::vector<StatedTensor>& tensors) {
+    std::size_t listed = 0;
+    std::size_t left_out = 0;
+    for (const StatedTensor& tensor : tensors) {
+      if (!tensor.function.empty() && ++listed > max_listed_tensors) {
+        ++left_out;
+      } else {
+        field(title, tensor_text(tensor));
       }
     }
+    if (left_out != 0) field(title, concat("... ", left_out, " more"));
   }
-  void write_compiled_signature() {
-    if (!report_.aot || !report_.aot->metadata) return;
-    const AotMetadata& metadata = *report_.aot->metadata;
-    const std::size_t outputs = metadata.outputs.size();
-    for (const AotTensor& input : metadata.inputs)
-      field("input", tensor_text({std::string(input.name), input.dtype, input.shape}));
-    for (std::size_t i = 0; i < outputs; ++i) {
-      const AotTensor& output = metadata.outputs[i];
-      field("output", tensor_text({compiled_output_name(output.name, i, outputs), output.dtype,
-                                   output.shape}));
+  // "x  float32[1, 64]  opencl", "x  float32[n, 64]  of main". Types of functions, which may be
+  // tuples of all weights, are cut to the width of a line.
+  static std::string tensor_text(const StatedTensor& tensor) {
+    const std::string name = escaped(tensor.name);
+    std::string type = tensor.text.empty() ? std::string() : concat("  ", escaped(tensor.text));
+    const std::string device = device_text(tensor);
+    std::string rest = device.empty() ? std::string() : concat("  ", device);
+    if (!tensor.function.empty()) {
+      rest += concat("  of ", escaped(tensor.function));
+      const std::size_t used = 14 + count_characters(name) + count_characters(rest);
+      const std::size_t left = used < max_columns ? max_columns - used : 0;
+      if (count_characters(type) > left)
+        type = left > 5 ? concat(first_characters(type, left - 3), "...") : std::string();
     }
-  }
-  // "x  float32[1, 64]  opencl"
-  static std::string tensor_text(const SignatureTensor& tensor) {
-    const std::string text =
-        concat(escaped(tensor.name), "  ", type_text(tensor.dtype, tensor.shape));
-    if (tensor.device_number < 0) return text;
-    const std::string_view device = dlpack_name(static_cast<std::int32_t>(tensor.device_number));
-    return device.empty() ? concat(text, "  device ", tensor.device_number)
-                          : concat(text, "  ", device);
+    return concat(name, type, rest);
   }
 
   void write_file() {

@@ -2,10 +2,12 @@
 #include "core/base/escape.hpp"
 #include "core/base/json_document.hpp"
 #include "core/formats/inspect/report.hpp"
+#include "core/formats/inspect/signatures.hpp"
 #include "core/formats/inspect/weights.hpp"
 
 #include "core/base/text.hpp"
 
+#include <gantry/device_name.hpp>
 #include <gantry/dtype_text.hpp>
 
 #include <set>
@@ -105,9 +107,29 @@ void write_array(const ArrayReport& array, JsonWriter& json) {
   json.field("size", array.size);
 }
 
+// An extent that is known when the function runs is a text.
+void write_shape(const StatedTensor& tensor, JsonWriter& json) {
+  if (!tensor.type) return json.field("shape", nullptr);
+  json.begin_list("shape");
+  for (std::size_t i = 0; i < tensor.type->shape.size(); ++i) {
+    const bool is_text = i < tensor.extents.size() && !tensor.extents[i].empty();
+    is_text ? json.value(json_text(tensor.extents[i])) : json.value(tensor.type->shape[i]);
+  }
+  json.end();
+}
+
+void write_tensor(const StatedTensor& tensor, JsonWriter& json) {
+  json.field("module", tensor.module);
+  json.field("function", text_or_null(tensor.function));
+  json.field("name", json_text(tensor.name));
+  json.field("dtype", tensor.type ? std::optional(dtype_text(tensor.type->dtype)) : std::nullopt);
+  write_shape(tensor, json);
+  json.field("type", text_or_null(tensor.text));
+  json.field("device", text_or_null(device_text(tensor)));
+}
+
 void write_file(const InspectReport& report, JsonWriter& json) {
   const Container& container = report.container;
-  json.field("file", json_text(report.file));
   json.field("size", report.size);
   json.field("format", name_of(report.kind));
   json.field("generation", name_of(container.facts.generation));
@@ -134,9 +156,13 @@ void write_inspect_json(const InspectReport& report, const InspectOptions& optio
                         const JsonWriter::Sink& sink) {
   JsonWriter json(sink, json_style);
   json.begin_object();
+  json.field("file", json_text(report.file));
+  WarningList warnings;
+  const StatedSignature signature = signature_of(report, warnings);
+  write_objects("inputs", signature.inputs, json, write_tensor);
+  write_objects("outputs", signature.outputs, json, write_tensor);
   write_file(report, json);
 
-  WarningList warnings;
   for (const Message& warning : report.container.warnings) warnings.add(warning);
   json.begin_list("modules");
   for (std::size_t i = 0; i < report.container.entries.size(); ++i) {
