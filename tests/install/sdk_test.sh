@@ -34,7 +34,8 @@ build_plugin() {
 quietly "$work/install.log" cmake --install "$build" --prefix "$work/sdk" --component sdk
 
 say "nothing of the core is installed"
-[ "$(ls "$work/sdk" | tr '\n' ' ')" = "bin include share " ] || fail "the prefix has $(ls "$work/sdk")"
+[ "$(ls "$work/sdk" | tr '\n' ' ')" = "bin include lib share " ] || fail "the prefix has $(ls "$work/sdk")"
+[ "$(cd "$work/sdk" && find lib -type f)" = lib/pkgconfig/gantry-sdk.pc ] || fail "lib has $(cd "$work/sdk" && find lib -type f)"
 [ "$(ls "$work/sdk/bin")" = gantry-conformance ] || fail "bin has $(ls "$work/sdk/bin")"
 [ -z "$(find "$work/sdk" -name 'lib*.so*')" ] || fail "the prefix has a library"
 
