@@ -40,6 +40,7 @@ class GraphBuilder {
   Status read_arg_nodes();
   Status read_heads();
   Status read_output_names();
+  Status read_devices();
 
   std::string title(std::size_t n) const {
     return concat("node ", n, " ", quoted(lists_.nodes.items[n].name));
@@ -305,6 +306,28 @@ Status GraphBuilder::read_output_names() {
   return {};
 }
 
+Status GraphBuilder::read_devices() {
+  const GraphList<std::int64_t>& list = lists_.devices;
+  if (!list.exists()) return {};
+  constexpr std::string_view title = "attrs.gantry_devices";
+  if (lists_.device_index.exists()) {
+    return refuse(list.at, title, " and attrs.device_index exclude each other");
+  }
+  if (list.items.empty()) return refuse(list.at, title, " is empty, minimum is 1 item");
+  std::set<std::int64_t> seen;
+  for (std::size_t i = 0; i < list.items.size(); ++i) {
+    const std::int64_t number = list.items[i];
+    if (number < 1 || number > INT32_MAX) {
+      return refuse(list.at, title, "[", i, "] is ", number, ", range is 1 to ", INT32_MAX);
+    }
+    if (!seen.insert(number).second) {
+      return refuse(list.at, title, "[", i, "] is ", number, " again");
+    }
+    graph_.devices.push_back(static_cast<std::int32_t>(number));
+  }
+  return {};
+}
+
 Result<Graph> GraphBuilder::build() {
   GANTRY_CHECK(read_entries());
   graph_.nodes.reserve(lists_.nodes.items.size());
@@ -312,6 +335,7 @@ Result<Graph> GraphBuilder::build() {
   GANTRY_CHECK(read_arg_nodes());
   GANTRY_CHECK(read_heads());
   GANTRY_CHECK(read_output_names());
+  GANTRY_CHECK(read_devices());
   return std::move(graph_);
 }
 

@@ -78,6 +78,9 @@ struct Graph {
   std::vector<GraphOutput> heads;
   // one for each head, each once; empty: the graph does not name its outputs
   std::vector<std::string> output_names;
+  // Device types in the artifact's numbering, each once: alternatives, of which a run uses one, by
+  // default the first. Empty: the graph states none.
+  std::vector<std::int32_t> devices;
   // index into `inputs`; the last one of equal names
   std::map<std::string, std::uint32_t, std::less<>> input_by_name;
 

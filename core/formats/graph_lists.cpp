@@ -59,11 +59,9 @@ constexpr Key operator_attributes[] = {{"func_name", 0, JsonKind::text},
                                        {"num_inputs", 1, JsonKind::text},
                                        {"num_outputs", 2, JsonKind::text},
                                        {"flatten_data", 3, JsonKind::text}};
-constexpr Key graph_attributes[] = {{"dltype", 0, {}},
-                                    {"storage_id", 1, {}},
-                                    {"shape", 2, {}},
-                                    {"device_index", 3, {}},
-                                    {"storage_scope", 4, {}}};
+constexpr Key graph_attributes[] = {{"dltype", 0, {}},        {"storage_id", 1, {}},
+                                    {"shape", 2, {}},         {"device_index", 3, {}},
+                                    {"storage_scope", 4, {}}, {"gantry_devices", 5, {}}};
 
 constexpr Key metadata_keys[] = {{"gantry_output_names", 0, JsonKind::array}};
 
@@ -216,6 +214,9 @@ Status read_attributes(JsonValue graph, JsonValue attrs, GraphLists& lists) {
   }
   if (members[4]) {
     GANTRY_TRY(lists.storage_scope, read_attribute(attrs, *members[4], "list_str", read_text));
+  }
+  if (members[5]) {
+    GANTRY_TRY(lists.devices, read_attribute(attrs, *members[5], "list_int", read_integer));
   }
   return {};
 }

@@ -54,6 +54,8 @@ struct GraphLists {
   // optional
   GraphList<std::int64_t> device_index;
   GraphList<std::string_view> storage_scope;
+  // optional, "gantry_devices": one item for each device
+  GraphList<std::int64_t> devices;
   // optional, of `metadata`
   GraphList<std::string_view> output_names;
 };

@@ -59,6 +59,10 @@ class GraphWriter {
     return {};
   }
 
+  void set_devices(std::span<const std::int32_t> devices) {
+    devices_.assign(devices.begin(), devices.end());
+  }
+
   Status add_output(const std::string& name) {
     GANTRY_TRY(DescribedEntry* const entry, find(name, "outputs"));
     // A later operator must not overwrite an output.
@@ -120,6 +124,8 @@ class GraphWriter {
     write_attribute("dltype", "list_str", dtypes, json);
     write_attribute("storage_id", "list_int", plan_storage(lives), json);
     write_attribute("shape", "list_shape", shapes, json);
+    // TVM's readers skip attributes of this tag that they do not know.
+    if (!devices_.empty()) write_attribute("gantry_devices", "list_int", devices_, json);
     json.end();
   }
 
@@ -156,6 +162,7 @@ class GraphWriter {
   std::vector<Node> nodes_;
   std::vector<std::vector<std::size_t>> heads_;
   std::vector<std::string> output_names_;
+  std::vector<std::int32_t> devices_;
   std::vector<std::size_t> arg_nodes_;
   std::vector<std::size_t> row_ptr_ = {0};
   std::vector<DescribedEntry> entries_;
@@ -189,6 +196,7 @@ Result<std::string> write_graph_json(const GraphDescription& graph,
   for (const std::string& output : graph.outputs) {
     GANTRY_CHECK(located(writer.add_output(output), graph.location));
   }
+  writer.set_devices(graph.devices);
   return writer.text();
 }
 

@@ -35,8 +35,10 @@ struct GraphDescription {
   std::vector<GraphOperator> operators;
   // names of any tensors
   std::vector<std::string> outputs;
+  // DLPack's device types of which a run uses one, by default the first; empty: none is stated
+  std::vector<std::int32_t> devices = {};
   // of the graph, for messages; may be empty
-  std::string location;
+  std::string location = {};
 };
 
 // parameters  [in]  arguments that are packed into the artifact; each becomes a node, used or not

@@ -10,6 +10,7 @@
 #include "core/formats/limits.hpp"
 #include "core/formats/type_key.hpp"
 
+#include <gantry/device_name.hpp>
 #include <gantry/dtype_text.hpp>
 #include <gantry/launch_tags.hpp>
 #include <gantry/quoted.hpp>
@@ -46,13 +47,14 @@ constexpr YamlField graph_fields[] = {
      .items = YamlType::record,
      .fields = operator_fields},
     {.name = "outputs", .type = YamlType::list, .items = YamlType::text},
+    {.name = "devices", .type = YamlType::list, .items = YamlType::text},
     {.name = "parameters",
      .type = YamlType::map,
      .items = YamlType::record,
      .fields = parameter_fields},
     {.name = "parameter_files", .type = YamlType::list, .items = YamlType::text},
 };
-constexpr std::span only_graph_fields = std::span(graph_fields).first<4>();
+constexpr std::span only_graph_fields = std::span(graph_fields).first<5>();
 constexpr YamlField root_fields[] = {
     {.name = "type_key", .type = YamlType::text, .required = true},
     {.name = "data", .type = YamlType::text, .required = true},
@@ -113,6 +115,12 @@ std::string near_dtype(std::string_view wrong) {
 
 std::string near_tag(std::string_view wrong) {
   return did_you_mean(wrong, {std::begin(known_tags), std::end(known_tags)});
+}
+
+std::string near_device(std::string_view wrong) {
+  std::vector<std::string_view> names;
+  for (const auto& known : detail::dlpack_devices) names.push_back(known.name);
+  return did_you_mean(wrong, names);
 }
 
 // True for the type keys whose loaders accept only the launch tags of parse_launch_tags(). A
@@ -350,6 +358,10 @@ class RecipeReader {
                         "a graph requires either file, or inputs, operators and outputs");
     }
     if (!written) {
+      if (graph.has("devices")) {
+        return graph.error("devices",
+                           "devices are stated for a graph in the recipe; the file states its own");
+      }
       made.source = directory_ / graph.text("file");
       return {};
     }
@@ -363,8 +375,27 @@ class RecipeReader {
            recipe_location(document_, *step.find("function"), step.path_of("function"))});
     }
     description.outputs = graph.texts("outputs");
+    GANTRY_TRY(description.devices, read_devices(graph));
     made.source = std::move(description);
     return {};
+  }
+
+  static Result<std::vector<std::int32_t>> read_devices(const YamlRecord& graph) {
+    std::vector<std::int32_t> types;
+    for (const std::string& name : graph.texts("devices")) {
+      const std::int32_t type = dlpack_number(name);
+      if (type == 0) {
+        return graph.item_error("devices", types.size(),
+                                concat("device ", quoted(name), " has no number in artifacts"),
+                                near_device(name));
+      }
+      if (std::ranges::find(types, type) != types.end()) {
+        return graph.item_error("devices", types.size(), concat(quoted(name), " is given twice"),
+                                "");
+      }
+      types.push_back(type);
+    }
+    return types;
   }
 
   // record   [in]   the recipe, or a graph of `graphs`

@@ -39,14 +39,20 @@ Status Factory::read_model() {
   if (is_read_) return {};
   GANTRY_CHECK(source_.payload->parse_graph());
   const Graph& graph = source_.payload->graph;
-  std::set<std::int64_t> numbers;
-  for (const GraphEntry& each : graph.entries) {
-    if (each.device_number >= 0) numbers.insert(each.device_number);
+  // Alternatives in their order, or all devices that entries name.
+  std::vector<std::int32_t> numbers = graph.devices;
+  if (numbers.empty()) {
+    std::set<std::int64_t> used;
+    for (const GraphEntry& each : graph.entries) {
+      if (each.device_number >= 0) used.insert(each.device_number);
+    }
+    numbers.assign(used.begin(), used.end());
+  } else {
+    info_.flags |= GANTRY_MODEL_ALTERNATIVES;
   }
   std::vector<std::int32_t> types;
-  for (const std::int64_t number : numbers) {
-    GANTRY_TRY(const std::int32_t type,
-               source_.host.device_type_in(source_.node, static_cast<std::int32_t>(number)));
+  for (const std::int32_t number : numbers) {
+    GANTRY_TRY(const std::int32_t type, source_.host.device_type_in(source_.node, number));
     if (std::ranges::find(types, type) == types.end()) types.push_back(type);
   }
   info_.device_types = std::move(types);

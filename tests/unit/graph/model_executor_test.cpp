@@ -94,6 +94,17 @@ TEST_F(GraphModel, StatesTheDevicesOfItsValues) {
   EXPECT_THAT(without->model_info().value()->device_types, ElementsAre(1));
 }
 
+TEST_F(GraphModel, StatesAlternativesInTheirOrder) {
+  const auto made = factory(replaced(small_graph, "\"device_index\":[\"list_int\",[1,1,1,1]]",
+                                     "\"gantry_devices\":[\"list_int\",[4,1]]"));
+
+  const ModelInfo* const info = made->model_info().value();
+
+  EXPECT_THAT(info->device_types, ElementsAre(4, 1));
+  EXPECT_EQ(info->flags, std::uint32_t{GANTRY_MODEL_ALTERNATIVES});
+  EXPECT_EQ(factory(small_graph)->model_info().value()->flags, 0u);
+}
+
 TEST_F(GraphModel, ReadsInputsAndFillsOutputsInPlace) {
   Made model = made();
   Floats x({2, 2}, {1, 2, 3, 4}), y({4});

@@ -48,6 +48,15 @@ TEST(GraphText, ListsNodesInExecutionOrder) {
   EXPECT_EQ(graph["heads"], Json::parse("[[4, 0, 0]]"));
 }
 
+// TVM's readers skip a list of this tag.
+TEST(GraphText, StatesTheDevicesAsAListOfNumbers) {
+  GraphDescription graph = diamond();
+  EXPECT_FALSE(written(graph)["attrs"].contains("gantry_devices"));
+  graph.devices = {1, 4};
+
+  EXPECT_EQ(written(graph)["attrs"]["gantry_devices"], Json::parse(R"(["list_int", [1, 4]])"));
+}
+
 // TVM's reader ends at this key.
 TEST(GraphText, EndsWithTheNamesOfTheOutputs) {
   const std::vector<GraphTensor> parameters = {tensor("w", {8, 4})};

@@ -241,6 +241,15 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedRecipe{"GraphBothWays", "graph: {file: g.json, outputs: [a]}\n",
                       "r.yaml:2:8: graph: a graph requires either file, or inputs, operators and "
                       "outputs"},
+        RefusedRecipe{
+            "DevicesOfAGraphFile", "graph: {file: g.json, devices: [cpu]}\n",
+            "r.yaml:2:32: graph.devices: devices are stated for a graph in the recipe; the "
+            "file states its own"},
+        RefusedRecipe{"UnknownDevice", "graph: {inputs: {}, outputs: [a], devices: [cpu, opncl]}\n",
+                      "r.yaml:2:50: graph.devices[1]: device \"opncl\" has no number in artifacts, "
+                      "did you mean \"opencl\""},
+        RefusedRecipe{"DeviceTwice", "graph: {inputs: {}, outputs: [a], devices: [cpu, cpu]}\n",
+                      "r.yaml:2:50: graph.devices[1]: \"cpu\" is given twice"},
         RefusedRecipe{"GraphNeitherWay", "graph: {}\n",
                       "r.yaml:2:8: graph: a graph requires either file, or inputs, operators and "
                       "outputs"},
