@@ -54,6 +54,9 @@ INSTANTIATE_TEST_SUITE_P(
                    {"run", "--repaet=3"},
                    "gantry: unknown option \"--repaet\", did you mean \"--repeat\"\n"
                    "  see: gantry run --help\n"},
+        WrongUsage{"WrongLetter",
+                   {"run", "-o", "y.npz", "x.so"},
+                   "gantry: unknown option \"-o\"\n  see: gantry run --help\n"},
         WrongUsage{"MistypedGlobalOption",
                    {"plugins", "list", "--plugin", "x"},
                    "gantry: unknown option \"--plugin\", did you mean \"--plugins\"\n"

@@ -24,9 +24,11 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstring>
 #include <exception>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <span>
@@ -123,7 +125,9 @@ std::optional<std::string> unknown_option(const CLI::App& root, const CLI::App& 
     for (const std::span<const OptionText> options :
          {std::span(command.options), std::span(globals)})
       for (const OptionText& option : options)
-        names.insert(names.end(), option.names.begin(), option.names.end());
+        // Any other letter is as near to a wrong one.
+        std::ranges::copy_if(option.names, std::back_inserter(names),
+                             [](std::string_view each) { return each.starts_with("--"); });
     const std::string name = word.substr(0, word.find('='));
     return concat("unknown option ", quoted(name), did_you_mean(name, names));
   }
