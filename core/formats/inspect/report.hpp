@@ -126,10 +126,10 @@ Detail details_of(const InspectReport& report, std::size_t module, WarningList& 
 //          of find_layouts; unsupported, reason FILE_KIND, with the first bytes of a file of unknown kind
 Result<InspectReport> inspect_file(const std::string& path, const InspectOptions& options);
 
-// Writes the document of `inspect --json`, which begins with the inputs and outputs of signatures.hpp. Later versions may add keys and remove none. A key that
-// does not apply is null or empty; only `members` (archives), `arrays` (array files), `code` of modules
-// (--code), `index`, `shards`, `weights` and `totals` (directories of weights), and `verified_shards` (--verify) are
-// left out.
+// Writes the document of `inspect --json`, which begins with the inputs and outputs of signatures.hpp.
+// Later versions may add keys and remove none. A key that does not apply is null or empty; only `members`
+// (archives), `arrays` (array files), `code` of modules (--code), `index`, `shards`, `weights` and `totals`
+// (directories of weights), and `verified_shards` (--verify) are left out.
 void write_inspect_json(const InspectReport& report, const InspectOptions& options,
                         const JsonWriter::Sink& sink);
 
