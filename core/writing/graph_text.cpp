@@ -59,10 +59,6 @@ class GraphWriter {
     return {};
   }
 
-  void set_devices(std::span<const std::int32_t> devices) {
-    devices_.assign(devices.begin(), devices.end());
-  }
-
   Status add_output(const std::string& name) {
     GANTRY_TRY(DescribedEntry* const entry, find(name, "outputs"));
     // A later operator must not overwrite an output.
@@ -72,7 +68,8 @@ class GraphWriter {
     return {};
   }
 
-  std::string text() const {
+  // devices  [in]   see GraphDescription
+  std::string text(const std::vector<std::int32_t>& devices) const {
     std::string text;
     JsonWriter json([&](std::string_view piece) { text += piece; });
     json.begin_object();
@@ -82,7 +79,7 @@ class GraphWriter {
     json.field("arg_nodes", arg_nodes_);
     json.field("heads", heads_);
     json.key("attrs");
-    write_attributes(json);
+    write_attributes(devices, json);
     json.field("node_row_ptr", row_ptr_);
     // The last key: TVM's reader ends here.
     if (std::set(output_names_.begin(), output_names_.end()).size() == output_names_.size()) {
@@ -111,7 +108,7 @@ class GraphWriter {
     json.end();
   }
 
-  void write_attributes(JsonWriter& json) const {
+  void write_attributes(const std::vector<std::int32_t>& devices, JsonWriter& json) const {
     std::vector<TensorLife> lives;
     std::vector<std::string> dtypes;
     std::vector<std::vector<std::int64_t>> shapes;
@@ -125,7 +122,7 @@ class GraphWriter {
     write_attribute("storage_id", "list_int", plan_storage(lives), json);
     write_attribute("shape", "list_shape", shapes, json);
     // TVM's readers skip attributes of this tag that they do not know.
-    if (!devices_.empty()) write_attribute("gantry_devices", "list_int", devices_, json);
+    if (!devices.empty()) write_attribute("gantry_devices", "list_int", devices, json);
     json.end();
   }
 
@@ -162,7 +159,6 @@ class GraphWriter {
   std::vector<Node> nodes_;
   std::vector<std::vector<std::size_t>> heads_;
   std::vector<std::string> output_names_;
-  std::vector<std::int32_t> devices_;
   std::vector<std::size_t> arg_nodes_;
   std::vector<std::size_t> row_ptr_ = {0};
   std::vector<DescribedEntry> entries_;
@@ -196,8 +192,7 @@ Result<std::string> write_graph_json(const GraphDescription& graph,
   for (const std::string& output : graph.outputs) {
     GANTRY_CHECK(located(writer.add_output(output), graph.location));
   }
-  writer.set_devices(graph.devices);
-  return writer.text();
+  return writer.text(graph.devices);
 }
 
 }  // namespace gantry

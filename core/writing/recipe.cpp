@@ -390,8 +390,7 @@ class RecipeReader {
                                 near_device(name));
       }
       if (std::ranges::find(types, type) != types.end()) {
-        return graph.item_error("devices", types.size(), concat(quoted(name), " is given twice"),
-                                "");
+        return graph.item_error("devices", types.size(), concat(quoted(name), " is given twice"));
       }
       types.push_back(type);
     }
