@@ -5,6 +5,7 @@
 #include "core/formats/limits.hpp"
 
 #include <gantry/concat.hpp>
+#include <gantry/device_name.hpp>
 #include <gantry/quoted.hpp>
 
 #include <algorithm>
@@ -174,6 +175,7 @@ constexpr TypeKey rows[] = {
      .content = PayloadContent::kernels,
      .layouts = layouts::device_code,
      .renamed = "hsaco",
+     .kind = "rocm",
      .vendor = "AMD",
      .device = "ROCm GPUs"},
     {.key = "hipblas_json",
@@ -185,6 +187,7 @@ constexpr TypeKey rows[] = {
      .what = "ROCm kernels",
      .content = PayloadContent::kernels,
      .layouts = layouts::device_code,
+     .kind = "rocm",
      .vendor = "AMD",
      .device = "ROCm GPUs"},
     {.key = "metadata",
@@ -305,6 +308,12 @@ PayloadContent content_of(std::string_view type_key) {
 PayloadConversion conversion_of(std::string_view type_key) {
   const TypeKey* const found = find_type_key(type_key);
   return found != nullptr ? found->conversion : PayloadConversion::parts;
+}
+
+std::string_view device_kind_of(const TypeKey& key) {
+  if (key.content != PayloadContent::kernels) return {};
+  const std::string_view kind = key.kind.empty() ? key.key : key.kind;
+  return dlpack_number(kind) != 0 ? kind : std::string_view();
 }
 
 std::string_view type_key_in(Generation generation, std::string_view type_key) {

@@ -84,6 +84,8 @@ struct TypeKey {
   std::string_view renamed = {};
   // id of the plugin of this project that serves it: "gantry.cuda"
   std::string_view plugin = {};
+  // DLPack's name of the device that runs kernels, if it is not the key
+  std::string_view kind = {};
   // The modules are for a device or library of this vendor, which has a plugin for them: "NVIDIA", "CUDA
   // GPUs with cuBLAS".
   std::string_view vendor = {};
@@ -104,6 +106,10 @@ inline bool is_virtual_machine(std::string_view type_key) {
   const PayloadContent content = content_of(type_key);
   return content == PayloadContent::relay_code || content == PayloadContent::relax_code;
 }
+
+// Returns DLPack's name of the device that runs the kernels of a key: "rocm" of "hsaco". Empty for other
+// modules, and for devices that DLPack does not name.
+std::string_view device_kind_of(const TypeKey& key);
 
 // Returns the type key that modules of a key have in another generation: mostly the same. Empty if no
 // release of that generation has such modules.

@@ -59,9 +59,12 @@ AT(gantry_runtime_options, work, 88);
 AT(gantry_runtime_options, spin_us, 112);
 AT(gantry_runtime_options, zero, 116);
 
-SIZE(gantry_load_options, 8);
+SIZE(gantry_load_options, 24);
 AT(gantry_load_options, struct_size, 0);
 AT(gantry_load_options, flags, 4);
+AT(gantry_load_options, devices, 8);
+AT(gantry_load_options, device_count, 16);
+AT(gantry_load_options, zero, 20);
 
 SIZE(gantry_reader, 32);
 AT(gantry_reader, struct_size, 0);

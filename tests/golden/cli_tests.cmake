@@ -30,7 +30,14 @@ if(TARGET gantry_cli)
     gantry_add_test(golden_model_devices LABELS golden SOURCES model_devices_test.cpp
       LIBRARIES gantry_cli_command gantry_embed gantry_arrays nlohmann_json::nlohmann_json)
     target_compile_definitions(golden_model_devices PRIVATE GANTRY_FAKE_CUDA="$<TARGET_FILE:gantry_fake_cuda>"
-      GANTRY_MODEL_DEVICES="${CMAKE_CURRENT_SOURCE_DIR}/model_devices.json")
+      GANTRY_MODEL_DEVICES="${CMAKE_CURRENT_SOURCE_DIR}/model_devices.json" GANTRY_BUILT_MODELS="${CMAKE_CURRENT_BINARY_DIR}")
+    set(alternatives "${CMAKE_CURRENT_SOURCE_DIR}/alternatives")
+    add_custom_command(OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/alternatives.so"
+      DEPENDS gantry_cli "${alternatives}/model.yaml" "${alternatives}/copy.c" "${alternatives}/copy.ptx"
+      COMMAND ${CMAKE_COMMAND} -E env "CC=${CMAKE_C_COMPILER}" $<TARGET_FILE:gantry_cli> -q pack
+        "${alternatives}/model.yaml" -o "${CMAKE_CURRENT_BINARY_DIR}/alternatives.so" VERBATIM)
+    add_custom_target(golden_alternatives DEPENDS "${CMAKE_CURRENT_BINARY_DIR}/alternatives.so")
+    add_dependencies(golden_model_devices golden_alternatives)
     add_dependencies(golden_model_devices gantry_cli gantry_fake_cuda gantry_plugin_cuda gantry_plugin_graph
       gantry_plugin_relax)
   endif()

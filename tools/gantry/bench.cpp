@@ -59,6 +59,7 @@ struct BenchOptions {
   // seconds; 0: not given
   int timeout = 0;
   bool capture = false;
+  LoadOptions load;
   bool json = false;
 };
 
@@ -156,7 +157,7 @@ Result<std::vector<NamedTime>> profile_function(const BenchOptions& options, con
                                                 const ModelWeights* weights,
                                                 std::span<const ModelInput> inputs, double run_ns) {
   GANTRY_TRY(const Runtime runtime, open_runtime(globals, true));
-  GANTRY_TRY(const Module loaded, runtime.load(options.file));
+  GANTRY_TRY(const Module loaded, load_model(runtime, options.file, options.load, options.devices));
   std::string function = options.function;
   GANTRY_TRY(const Module module, selected_model(loaded, function));
   GANTRY_TRY(Session model,
@@ -275,7 +276,7 @@ Result<BenchReport> measure(const BenchOptions& options, const Globals& globals,
   report.cpus = usable_cpus();
   report.before = process_memory();
   const Stopwatch load;
-  GANTRY_TRY(const Module loaded, load_model(runtime, options.file));
+  GANTRY_TRY(const Module loaded, load_model(runtime, options.file, options.load, options.devices));
   report.load_ns = load.nanoseconds();
   std::error_code ignored;
   report.file_bytes = std::filesystem::file_size(options.file, ignored);
@@ -372,6 +373,7 @@ void add_bench(CLI::App& app, Invocation& invocation) {
       ->type_name("N")
       ->check(in_range(1, 1000000000));
   add_timeout(*command, options->timeout);
+  add_load(*command, options->load);
   command->add_flag("--capture", options->capture,
                     "record a run on the device and replay it in the steady runs (CUDA graphs)");
   command->add_flag("--json", options->json, "print one JSON document");

@@ -15,8 +15,9 @@
 
 namespace gantry::cli {
 
-Result<Module> load_model(const Runtime& runtime, const std::string& path,
-                          const LoadOptions& options) {
+Result<Module> load_model(const Runtime& runtime, const std::string& path, LoadOptions options,
+                          const std::vector<std::string>& devices) {
+  options.devices = devices;
   const std::string title = concat("the load of ", quoted(path));
   const CallRecord record(title);
   auto model = runtime.load(path, options);

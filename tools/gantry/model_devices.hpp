@@ -15,8 +15,11 @@ namespace gantry::cli {
 
 // Loads an artifact. If that fails because this host lacks a plugin or driver, the error also
 // states which devices the artifact names and which the host has.
-Result<Module> load_model(const Runtime& runtime, const std::string& path,
-                          const LoadOptions& options = {});
+//
+// options  [in]   without devices
+// devices  [in]   of --device
+Result<Module> load_model(const Runtime& runtime, const std::string& path, LoadOptions options,
+                          const std::vector<std::string>& devices);
 
 // Returns the names of the devices for a model. Reports them on stderr if they are not those of
 // --device and not only the CPU.

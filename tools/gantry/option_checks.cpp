@@ -22,6 +22,17 @@ CLI::Option* add_repeatable(CLI::App& app, const std::string& name, const std::s
       ->check(check);
 }
 
+void add_load(CLI::App& app, LoadOptions& options) {
+  CLI::Option* missing =
+      app.add_flag("--allow-missing", options.allow_missing,
+                   "load modules that have a plugin; fail only when another one is called");
+  app.add_flag("--strict", options.strict,
+               "refuse kernels without a plugin, even of devices that the model does not use")
+      ->excludes(missing);
+  app.add_flag("--allow-executable-stack", options.allow_executable_stack,
+               "load a library that makes the stacks of the process executable");
+}
+
 CLI::Option* add_weights(CLI::App& app, std::string& path) {
   return add_text(
       app, "--weights", "FILE", path,

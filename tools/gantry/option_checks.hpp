@@ -6,6 +6,7 @@
 #include "core/base/text.hpp"
 
 #include <gantry/concat.hpp>
+#include <gantry/embed.hpp>
 #include <gantry/quoted.hpp>
 #include <gantry/result.hpp>
 
@@ -60,6 +61,11 @@ CLI::Option* add_repeatable(CLI::App& app, const std::string& name, const std::s
 
 // Adds --weights FILE, see model_weights.hpp.
 CLI::Option* add_weights(CLI::App& app, std::string& path);
+
+// Adds the options of a load: what the artifact may lack or require.
+//
+// options  [out]  but `devices`
+void add_load(CLI::App& app, LoadOptions& options);
 
 // Accepts the name of an .npy or .npz file, a pipe or device, and "-".
 CLI::Validator array_output();

@@ -184,12 +184,13 @@ Result<Finished> run(const RunOptions& options, const Globals& globals, const Ti
   const Stopwatch load;
   GANTRY_TRY(const Module loaded,
              options.graph.empty()
-                 ? load_model(runtime, options.file, options.load)
+                 ? load_model(runtime, options.file, options.load, options.devices)
                  : runtime.load_graph({options.file, options.graph, options.params}, options.load));
   done.load_ns = load.nanoseconds();
   GANTRY_TRY(done.missing, loaded.missing());
+  // The runtime has logged the modules that it left out without permission.
   for (const std::string& reason : done.missing) {
-    if (!globals.quiet) warn(reason);
+    if (options.load.allow_missing && !globals.quiet) warn(reason);
   }
   RunOptions chosen = options;
   GANTRY_TRY(const Module model, selected_model(loaded, chosen.function));
@@ -301,10 +302,7 @@ void add_run(CLI::App& app, Invocation& invocation) {
   add_timeout(*command, options->timeout);
   add_text(*command, "--trace", "FILE.json", options->trace,
            "write a Chrome trace to this file, or to standard output (-)");
-  command->add_flag("--allow-missing", options->load.allow_missing,
-                    "load modules that have a plugin; fail only when another one is called");
-  command->add_flag("--allow-executable-stack", options->load.allow_executable_stack,
-                    "load a library that makes the stacks of the process executable");
+  add_load(*command, options->load);
   command->add_flag("--json", options->json, "print one JSON document");
   command->parse_complete_callback([=] {
     const auto check = [&](const CLI::Option* option, const CLI::Option* needed) {

@@ -86,7 +86,7 @@ struct ScriptFiles {
 
 Result<Report> play(const Runtime& runtime, const RunOptions& options, const Globals& globals,
                     const CallScript& script, const TimeLimit& limit, ScriptFiles& files) {
-  GANTRY_TRY(const Module loaded, load_model(runtime, options.file, options.load));
+  GANTRY_TRY(const Module loaded, load_model(runtime, options.file, options.load, options.devices));
   std::string function = options.function;
   GANTRY_TRY(const Module model, selected_model(loaded, function));
   if (!function.empty()) {

@@ -407,16 +407,20 @@ Result<Ref<TensorObject>> imported_tensor(RuntimeState& runtime, const gantry_ex
 }
 
 // Returns the devices that the program names; none if it names none.
-Result<std::vector<std::string>> names_of(const gantry_model_options& options) {
+//
+// options  [in]   has `devices` and `device_count`
+// subject  [in]   for messages: "model_new"
+template <class Options>
+Result<std::vector<std::string>> names_of(const Options& options, std::string_view subject) {
   std::vector<std::string> names;
   if (options.devices == nullptr && options.device_count == 0) return names;
-  GANTRY_CHECK(check_pointer(options.devices, "model_new", "devices"));
+  GANTRY_CHECK(check_pointer(options.devices, subject, "devices"));
   for (std::uint32_t i = 0; i < options.device_count; ++i) {
-    GANTRY_CHECK(check_text(options.devices[i], "model_new", "a device"));
+    GANTRY_CHECK(check_text(options.devices[i], subject, "a device"));
     names.emplace_back(view_of(options.devices[i]));
   }
   if (names.empty())
-    return invalid("model has 0 devices, minimum is 1").with_reason("ARGUMENT_COUNT");
+    return invalid(subject, " has 0 devices, minimum is 1").with_reason("ARGUMENT_COUNT");
   return names;
 }
 
@@ -430,7 +434,7 @@ Result<Ref<ModelObject>> new_model(ModuleNode& node, const gantry_model_options*
                      .devices = {},
                      .capture = (known.flags & GANTRY_MODEL_CAPTURE) != 0,
                      .prepare = (known.flags & GANTRY_MODEL_PREPARE) != 0};
-  GANTRY_TRY(source.devices, names_of(known));
+  GANTRY_TRY(source.devices, names_of(known, "model_new"));
   const auto threads = static_cast<std::uint32_t>(std::max(1, source.runtime->pool->size()));
   GANTRY_TRY(std::shared_ptr<ModelState> model, ModelState::find(std::move(source)));
   GANTRY_TRY(Ref<ModelObject> made,
@@ -524,13 +528,27 @@ Status read_all(const gantry_reader& reader, std::span<std::uint8_t> to) {
 // Reads the options of a load.
 //
 // given    [in]   may be NULL
-Result<LoadPermissions> load_options(const gantry_load_options* given) {
+// returns  invalid: allow_missing and strict, also of the configuration, exclude each other
+Result<LoadPermissions> load_options(const RuntimeObject& runtime,
+                                     const gantry_load_options* given) {
   GANTRY_TRY(const gantry_load_options known,
-             read_options(given, GANTRY_LOAD_ALLOW_MISSING | GANTRY_LOAD_ALLOW_EXECUTABLE_STACK,
+             read_options(given,
+                          GANTRY_LOAD_ALLOW_MISSING | GANTRY_LOAD_ALLOW_EXECUTABLE_STACK |
+                              GANTRY_LOAD_STRICT,
                           "gantry_load_options"));
-  const auto allows = [&](std::uint32_t flag) { return (known.flags & flag) != 0; };
-  return LoadPermissions{.allow_missing = allows(GANTRY_LOAD_ALLOW_MISSING),
-                         .allow_executable_stack = allows(GANTRY_LOAD_ALLOW_EXECUTABLE_STACK)};
+  const auto has = [&](std::uint32_t flag) { return (known.flags & flag) != 0; };
+  const Config& config = runtime.state->config;
+  LoadPermissions options{.allow_missing = has(GANTRY_LOAD_ALLOW_MISSING),
+                          .strict = has(GANTRY_LOAD_STRICT) || config.strict,
+                          .devices = {},
+                          .allow_executable_stack = has(GANTRY_LOAD_ALLOW_EXECUTABLE_STACK)};
+  if (options.allow_missing && options.strict) {
+    return invalid("a load cannot allow missing modules (allow_missing) and refuse them (strict",
+                   has(GANTRY_LOAD_STRICT) ? "" : concat(", of ", config.strict_file), ")")
+        .with_reason("ARGUMENT");
+  }
+  GANTRY_TRY(options.devices, names_of(known, "gantry_load_options"));
+  return options;
 }
 
 // See gantry_embed::load_reader.
@@ -735,7 +753,7 @@ gantry_code load_file(gantry_object* object, gantry_bytes path, const gantry_loa
                       gantry_object** module, gantry_status* status) {
   return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "load_file"));
-    GANTRY_TRY(const LoadPermissions how, load_options(options));
+    GANTRY_TRY(const LoadPermissions how, load_options(*runtime, options));
     GANTRY_TRY(const std::string file, path_argument(path, "load_file"));
     return give(gantry::load_file(*runtime->state, file, how), module);
   });
@@ -764,7 +782,7 @@ gantry_code load_memory(gantry_object* object, const void* data, std::uint64_t s
                         gantry_object** module, gantry_status* status) {
   return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "load_memory"));
-    GANTRY_TRY(const LoadPermissions how, load_options(options));
+    GANTRY_TRY(const LoadPermissions how, load_options(*runtime, options));
     GANTRY_TRY(const std::string title, path_argument(name, "load_memory"));
     return give(gantry::load_memory(*runtime->state, {static_cast<const std::uint8_t*>(data), size},
                                     title, how),
@@ -779,7 +797,7 @@ gantry_code load_reader(gantry_object* object, const gantry_reader* reader, gant
     GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "load_reader"));
     GANTRY_TRY(const gantry_reader known, read_options(reader, 0, "gantry_reader"));
     GANTRY_CHECK(check_pointer(reinterpret_cast<const void*>(known.read), "load_reader", "read"));
-    GANTRY_TRY(const LoadPermissions how, load_options(options));
+    GANTRY_TRY(const LoadPermissions how, load_options(*runtime, options));
     GANTRY_TRY(const std::string title, path_argument(name, "load_reader"));
     return give(load_read(*runtime->state, known, title, how), module);
   });
@@ -797,7 +815,7 @@ gantry_code plugin_add(gantry_object* object,
 gantry_code module_bind_missing(gantry_object* module, gantry_status* status) {
   return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(ModuleNode * node, module_argument(module, "module_bind_missing"));
-    return bind_missing(*state_of(*node->artifact), *node);
+    return bind_missing(*state_of(*node->artifact), *node, {.strict = true});
   });
 }
 
@@ -806,7 +824,7 @@ gantry_code load_graph(gantry_object* object, gantry_bytes library, gantry_bytes
                        gantry_object** module, gantry_status* status) {
   return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "load_graph"));
-    GANTRY_TRY(const LoadPermissions how, load_options(options));
+    GANTRY_TRY(const LoadPermissions how, load_options(*runtime, options));
     ModelFiles files;
     GANTRY_TRY(files.library, path_argument(library, "load_graph"));
     GANTRY_TRY(files.graph, path_argument(graph, "load_graph"));
@@ -820,7 +838,7 @@ gantry_code load_linked(gantry_object* object, const gantry_linked_symbols* symb
                         gantry_object** module, gantry_status* status) {
   return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "load_linked"));
-    GANTRY_TRY(const LoadPermissions how, load_options(options));
+    GANTRY_TRY(const LoadPermissions how, load_options(*runtime, options));
     return give(gantry::load_linked(*runtime->state, *symbols, view_of(prefix), how), module);
   });
 }

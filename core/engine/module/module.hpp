@@ -33,6 +33,8 @@ namespace gantry {
 struct Unbound {
   // full text; not changed by bind()
   std::string reason;
+  // Kernels of a device that the model does not use, by what was known when they were loaded.
+  std::atomic<bool> is_left_out{false};
   std::mutex mutex;
 };
 

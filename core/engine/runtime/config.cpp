@@ -48,6 +48,7 @@ constexpr YamlField kFields[] = {
     {.name = "cpus", .type = YamlType::scalar, .check = check_cpus},
     {.name = "spin_us", .type = YamlType::integer, .min = 0, .max = kMaxSpinUs},
     {.name = "cache", .type = YamlType::text},
+    {.name = "strict", .type = YamlType::boolean},
     {.name = "log", .type = YamlType::choice, .choices = kLogLevels},
 };
 
@@ -127,6 +128,8 @@ Status apply_config(std::string_view text, const std::string& file, Config& conf
     if (!config.cache.empty() && config.cache != "none")
       config.cache = (directory / config.cache).lexically_normal().string();
   }
+  config.strict = root.boolean("strict", config.strict);
+  if (root.has("strict")) config.strict_file = file;
   if (root.has("log")) parse_log_level(root.text("log"), config.log);
   return {};
 }

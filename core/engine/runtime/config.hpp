@@ -58,6 +58,10 @@ struct Config {
   std::string user_plugins_file;
   // plugins.fallback: if a plugin fails, try the next one that serves the key
   bool fallback = true;
+  // strict: a load refuses every module that no usable plugin serves
+  bool strict = false;
+  // the file that sets it
+  std::string strict_file;
   // plugins.trust and plugins.lock, absolute; need not exist
   std::string trust_file = std::string(kSystemTrustFile);
   std::string lock_file = std::string(kSystemLockFile);

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/runtime/default_devices.hpp"
 
+#include "core/engine/module/module_graph.hpp"
+#include "core/engine/module/unbound.hpp"
 #include "core/engine/native/device_numbers.hpp"
 #include "core/engine/runtime/devices.hpp"
 #include "core/engine/runtime/model_state.hpp"
 #include "core/engine/runtime/state.hpp"
 #include "core/engine/tensor/device_set.hpp"
+#include "core/formats/type_key.hpp"
 
 #include <gantry/device_name.hpp>
 #include <gantry/join.hpp>
@@ -35,7 +38,18 @@ std::string_view kind_for_key(std::string_view key, const std::vector<Candidate>
     if (manifest.key_for(key) != nullptr && manifest.devices.size() == 1)
       return manifest.devices.front().name;
   }
-  return dlpack_number(key) != 0 ? key : std::string_view();
+  const TypeKey* const known = find_type_key(key);
+  return known != nullptr ? device_kind_of(*known) : dlpack_number(key) != 0 ? key : "";
+}
+
+// The name without the index: "cuda" of "cuda:1".
+std::string_view kind_of_name(std::string_view device) {
+  return device.substr(0, device.find(':'));
+}
+
+bool has_kind(const std::vector<std::string>& devices, std::string_view kind) {
+  return std::ranges::find(devices, kind, [](const auto& name) { return kind_of_name(name); }) !=
+         devices.end();
 }
 
 // Graphs of several devices start on an accelerator and use the CPU where they name it.
@@ -111,6 +125,16 @@ void resolve_ext_dev(RuntimeState& state, const ModuleNode& module, DefaultDevic
   *at = kinds.front();
 }
 
+// Checks that the load has left out no kernels of these devices.
+Status check_not_left_out(ModuleNode& module, const std::vector<std::string>& devices) {
+  for (const ModuleNode* node : reachable(module)) {
+    if (!is_unbound(*node) || !node->unbound->is_left_out) continue;
+    const std::string_view kind = device_kind_of(*find_type_key(node->type_key));
+    if (has_kind(devices, kind)) return unbound_error(*node).at("while choosing device ", kind);
+  }
+  return {};
+}
+
 // Checks that named devices exist and include those that the model states.
 Status check_named(RuntimeState& state, const Artifact& artifact, const DefaultDevices& defaults,
                    const NamedDevices& named) {
@@ -122,7 +146,7 @@ Status check_named(RuntimeState& state, const Artifact& artifact, const DefaultD
   if (!defaults.are_stated) return {};
   // The kind of each device counts, not its index.
   const auto serves = [&](const gantry_device_id& id, const std::string& name) {
-    const auto number = state.devices.number_of(name.substr(0, name.find(':')));
+    const auto number = state.devices.number_of(kind_of_name(name));
     return number.ok() && serves_number(id.type, *number);
   };
   const auto is_given = [&](const std::string& name) {
@@ -177,6 +201,28 @@ Result<DefaultDevices> default_devices(RuntimeState& state, ModuleNode& module) 
   return defaults;
 }
 
+bool UsedDevices::exclude(std::string_view type_key, const PluginSet& plugins) const {
+  const TypeKey* const key = find_type_key(type_key);
+  if (names.empty() || key == nullptr || key->content != PayloadContent::kernels) return false;
+  const std::string_view kind = device_kind_of(*key);
+  if (kind.empty() || has_kind(names, kind)) return false;
+  // A vendor's plugin may run the kernels on a device of another name.
+  return std::ranges::none_of(plugins.candidates(), [&](const Candidate& candidate) {
+    return candidate.manifest && candidate.manifest->key_for(type_key) != nullptr &&
+           std::ranges::any_of(candidate.manifest->devices, [&](const ManifestDevice& device) {
+             return has_kind(names, device.name);
+           });
+  });
+}
+
+Result<UsedDevices> used_devices(RuntimeState& state, ModuleNode& module,
+                                 std::span<const std::string> named) {
+  GANTRY_TRY(DefaultDevices defaults, default_devices(state, module));
+  if (!defaults.are_stated) return UsedDevices{};
+  if (named.empty()) return UsedDevices{std::move(defaults.names)};
+  return UsedDevices{{named.begin(), named.end()}};
+}
+
 std::string made_for_text(RuntimeState& state, const Artifact& artifact,
                           const DefaultDevices& defaults) {
   return concat(quoted(artifact.name), " is made for ", join(defaults.names), "; ",
@@ -189,9 +235,12 @@ Result<std::vector<std::string>> model_devices(RuntimeState& state, ModuleNode& 
   const Artifact& artifact = *module.artifact;
   if (named.names.empty() || module.ext_devs != 0) resolve_ext_dev(state, module, defaults);
   if (!named.names.empty()) {
+    std::vector<std::string> names(named.names.begin(), named.names.end());
+    GANTRY_CHECK(check_not_left_out(module, names));
     GANTRY_CHECK(check_named(state, artifact, defaults, named));
-    return std::vector<std::string>(named.names.begin(), named.names.end());
+    return names;
   }
+  GANTRY_CHECK(check_not_left_out(module, defaults.names));
   for (const std::string& name : defaults.names) {
     const auto device = find_device(state, name);
     if (device.ok()) continue;

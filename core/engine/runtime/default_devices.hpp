@@ -42,6 +42,24 @@ DefaultDevices implied_devices(const Artifact& artifact, const PluginSet& plugin
 // returns  the errors of plugins that read a model
 Result<DefaultDevices> default_devices(RuntimeState& state, ModuleNode& module);
 
+// The devices on which a model will run, as far as a load can determine them.
+struct UsedDevices {
+  // "opencl", "npu:1"; empty: the model states none, any may be used
+  std::vector<std::string> names;
+
+  // Returns whether modules of a type key are kernels, by the table of type keys, that run on none of
+  // the devices. False for kernels whose device has no name.
+  bool exclude(std::string_view type_key, const PluginSet& plugins) const;
+};
+
+// Returns the devices that the caller names, else those that the models of a module state, of
+// alternatives the first.
+//
+// named    [in]   empty: the caller names none
+// returns  the errors of plugins that read a model
+Result<UsedDevices> used_devices(RuntimeState& state, ModuleNode& module,
+                                 std::span<const std::string> named);
+
 // Returns the line for an artifact whose default devices this host lacks: "model.so" is made for cuda;
 // this host has: cpu.
 std::string made_for_text(RuntimeState& state, const Artifact& artifact,
@@ -56,10 +74,11 @@ struct NamedDevices {
 };
 
 // Returns the names of the devices for the model of a module, all of which exist. Modules that are
-// missing make no difference.
+// missing by permission make no difference.
 //
 // returns  not_found, unavailable  the host lacks a device; the error lists those that it has
 //          invalid      the caller does not name a device that the model states (DEVICE)
+//          unavailable, reason MODULE_UNBOUND  the load has left out the kernels of a device
 //          others       as default_devices()
 // costs    opens the plugins of the devices
 Result<std::vector<std::string>> model_devices(RuntimeState& state, ModuleNode& module,

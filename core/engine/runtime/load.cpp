@@ -57,14 +57,20 @@ class Loading {
     for (const Message& warning : container().warnings)
       state_.log.info(Message(artifact_->name, ": ", warning));
     keys_.emplace(*artifact_);
-    Status found = keys_->find_servers(state_, options_.allow_missing);
-    if (!found.ok()) return std::move(found).failure();
+    GANTRY_CHECK(keys_->find_servers(state_, options_));
     GANTRY_CHECK(make_nodes());
     artifact_->device_numbers = converted_device_numbers(container(), state_.devices);
     GANTRY_CHECK(set_ext_devs());
-    GANTRY_CHECK(bind_libraries());
-    GANTRY_CHECK(load_payloads());
+    const auto are_kernels = [](const Entry& entry) {
+      return content_of(entry.type_key) == PayloadContent::kernels;
+    };
+    // A model states its devices, and these decide about kernels without a plugin. No code of the file
+    // runs before that.
+    GANTRY_CHECK(load_payloads(std::not_fn(are_kernels)));
     link();
+    GANTRY_CHECK(decide_kernels());
+    GANTRY_CHECK(bind_libraries());
+    GANTRY_CHECK(load_payloads(are_kernels));
     GANTRY_CHECK(set_contexts());
     return nodes_.front();
   }
@@ -118,7 +124,7 @@ class Loading {
     const ServedKey& key = keys_->of(index);
     if (key.name == library_key && !has_cpu_code())
       return new_unbound_node(artifact_, key.name, index, "the file is a container without it");
-    if (key.missing.empty()) return new_module_node(artifact_, key.name, index);
+    if (key.missing.empty() && !key.undecided) return new_module_node(artifact_, key.name, index);
     return new_unbound_node(artifact_, key.name, index, key.missing);
   }
 
@@ -190,12 +196,28 @@ class Loading {
     return {};
   }
 
-  Status load_payloads() {
+  // matches  [in]   bool(const Entry&)
+  template <class Matches>
+  Status load_payloads(Matches&& matches) {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       const Entry& entry = container().entries[i];
       ServedKey& key = keys_->of(i);
-      if (key.server == nullptr || loaded_.contains(entry.at)) continue;
+      if (key.server == nullptr || !matches(entry) || loaded_.contains(entry.at)) continue;
       GANTRY_CHECK(load(key, entry, *nodes_[i]));
+    }
+    return {};
+  }
+
+  Status decide_kernels() {
+    if (!keys_->has_undecided()) return {};
+    GANTRY_TRY(const UsedDevices used, used_devices(state_, *nodes_.front(), options_.devices));
+    GANTRY_CHECK(keys_->decide_kernels(state_, used));
+    for (const ServedKey& key : keys_->all()) {
+      if (!key.undecided) continue;
+      for (const std::size_t i : key.entries) {
+        nodes_[i]->unbound->reason = key.missing;
+        nodes_[i]->unbound->is_left_out = true;
+      }
     }
     return {};
   }
@@ -235,7 +257,7 @@ class Loading {
   }
 
   RuntimeState& state_;
-  const LoadPermissions options_;
+  const LoadPermissions& options_;
   const ExporterFacts* const facts_;
   const Linked* const linked_;
   const std::shared_ptr<Artifact> artifact_;
@@ -270,7 +292,7 @@ Result<Ref<ModuleNode>> load_once(RuntimeState& state, const LoadedFiles::Key& k
   state.log.info(Message("loaded ", name, ": module ", quoted((*root)->type_key), ", imports ",
                          (*root)->imports.size()));
   // An earlier load may have allowed missing modules.
-  if (!options.allow_missing && !is_new) GANTRY_CHECK(bind_missing(state, **root));
+  if (!options.allow_missing && !is_new) GANTRY_CHECK(bind_missing(state, **root, options));
   return root;
 }
 

@@ -3,7 +3,9 @@
 // Loads a file and links its module graph.
 //
 //     map -> kind -> symbols -> container -> plugin of each type key (all, before any is opened)
-//         -> plugins -> the artifact's library -> payloads to their loaders -> imports -> module 0
+//         -> plugins -> payloads of executors and others to their loaders -> imports
+//         -> which missing kernels are left out -> the artifact's library -> kernels to their loaders
+//         -> module 0
 //
 // A payload whose length only its plugin can determine is loaded while the container is read.
 #pragma once
@@ -29,7 +31,8 @@ struct RuntimeState;
 
 // Loads an artifact: its own library, and each of its modules with the plugin that serves its type
 // key. Loading a file again returns the same module while its root is alive. Runs no code of the file
-// until a plugin is found for each of its type keys.
+// until a plugin is found for each of its type keys, except for kernels of devices that its model
+// states not to use: these are left out with a warning.
 //
 // path     [in]   recognized by its content: a shared library; an object, or an ar or tar archive of
 //                 objects and C sources, which the system's compiler links into the user's cache

@@ -50,6 +50,10 @@ struct EngineOptions {
 struct LoadPermissions {
   // keep modules without a plugin as unbound placeholders
   bool allow_missing = false;
+  // refuse kernels without a plugin also where the model states that it does not use their device
+  bool strict = false;
+  // those that the caller will name for the model: "cpu", "opencl:1"; empty: the model's defaults
+  std::vector<std::string> devices = {};
   // load a library that requires an executable stack: the stacks of the process become executable
   bool allow_executable_stack = false;
 };

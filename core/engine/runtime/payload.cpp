@@ -7,8 +7,8 @@
 #include "core/engine/module/module_graph.hpp"
 #include "core/engine/module/unbound.hpp"
 #include "core/engine/native/device_numbers.hpp"
+#include "core/engine/runtime/missing_keys.hpp"
 #include "core/engine/runtime/state.hpp"
-#include "core/plugins/choice/explain.hpp"
 
 #include <gantry/abi_boundary.hpp>
 #include <gantry/quoted.hpp>
@@ -175,10 +175,13 @@ Result<std::int32_t> PayloadLoader::check(const Entry& entry, std::size_t index,
   return verdict;
 }
 
-Status bind_missing(RuntimeState& state, ModuleNode& root) {
-  std::vector<Requirement> unserved;
-  // first error of a plugin
-  std::optional<Error> failure;
+Status bind_missing(RuntimeState& state, ModuleNode& root, const LoadPermissions& options) {
+  struct Missing {
+    ModuleNode* node;
+    // of the plugin or the search
+    Error failure;
+  };
+  std::vector<Missing> missing;
   for (ModuleNode* node : reachable(root)) {
     // CPU code is unbound only in a bare container, and no plugin serves it.
     if (!is_unbound(*node) || node->type_key == library_key) continue;
@@ -187,8 +190,7 @@ Status bind_missing(RuntimeState& state, ModuleNode& root) {
                       ? Result<std::shared_ptr<const ActivePlugin>>(not_found("no payload"))
                       : state.plugins->for_key(node->type_key);
     if (!server.ok()) {
-      if (!failure) failure = std::move(server).error();
-      unserved.push_back({std::string(node->type_key), false, {location_of(*node)}});
+      missing.push_back({node, std::move(server).error()});
       continue;
     }
     const auto bind_one = [&]() -> Status {
@@ -205,12 +207,28 @@ Status bind_missing(RuntimeState& state, ModuleNode& root) {
     if (Status bound = bind_one(); !bound.ok())
       return std::move(bound).failure().at("while binding ", location_of(*node));
   }
-  if (unserved.empty()) return {};
-  Explanation explanation = explain(*state.plugins, unserved);
+  if (missing.empty()) return {};
+  UsedDevices used;
+  if (!options.strict) {
+    GANTRY_TRY(used, used_devices(state, root, options.devices));
+  }
+  std::vector<Requirement> needed;
+  std::optional<Error> failure;
+  for (Missing& one : missing) {
+    Requirement requirement{std::string(one.node->type_key), false, {location_of(*one.node)}};
+    if (used.exclude(one.node->type_key, *state.plugins)) {
+      // An earlier load has permitted that it is missing.
+      if (!one.node->unbound->is_left_out.exchange(true))
+        leave_out(state, requirement, used, why_missing(state, requirement, one.failure));
+      continue;
+    }
+    needed.push_back(std::move(requirement));
+    if (!failure) failure = std::move(one.failure);
+  }
+  if (needed.empty()) return {};
+  GANTRY_CHECK(check_served(state, needed, root.artifact->name));
   // A plugin looks up its own type key while it is created.
-  if (explanation.all_served()) return std::move(*failure);
-  add_changes(*state.plugins, explanation);
-  return unserved_error(explanation, root.artifact->name);
+  return std::move(*failure);
 }
 
 }  // namespace gantry

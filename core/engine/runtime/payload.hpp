@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/engine/module/module.hpp"
+#include "core/engine/runtime/options.hpp"
 #include "core/formats/entry.hpp"
 #include "core/plugins/choice/plugin_set.hpp"
 
@@ -82,9 +83,11 @@ class PayloadLoader {
 // Binds the unbound modules that are reachable from `root` and for which a plugin is available now.
 //
 // root     [in]   root of its file
+// options  [in]   of the load that requires the modules; as in a load, kernels of devices that the model
+//                 does not use may stay unbound
 // returns  the error of a payload that its plugin rejects; else unavailable, reason NO_PLUGIN, if
 //          some modules stay unbound. The others are bound
 // thread   any
-Status bind_missing(RuntimeState& state, ModuleNode& root);
+Status bind_missing(RuntimeState& state, ModuleNode& root, const LoadPermissions& options);
 
 }  // namespace gantry

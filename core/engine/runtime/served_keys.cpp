@@ -1,32 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/runtime/served_keys.hpp"
 
+#include "core/engine/runtime/missing_keys.hpp"
 #include "core/engine/runtime/state.hpp"
+#include "core/formats/type_key.hpp"
 
-#include <gantry/join.hpp>
-
+#include <algorithm>
 #include <map>
 
 namespace gantry {
-namespace {
-
-// Returns one sentence, because every failed look-up repeats it. explain() has the details.
-std::string why_missing(const RuntimeState& state, const Requirement& requirement,
-                        const Error& failure) {
-  const ExplainedRequirement explained =
-      explain(*state.plugins, {requirement}).requirements.front();
-  const auto sentence = [](std::string_view text) { return text.substr(0, text.find('\n')); };
-  // `failure` is the only reason.
-  if (explained.served) return std::string(sentence(failure.message));
-  std::string why = join(explained.candidates, "; ", [&](const ExplainedCandidate& candidate) {
-    return concat(candidate.id, " ", candidate.version, ": ", sentence(candidate.text));
-  });
-  if (why.empty()) why = "no plugin offers it";
-  return explained.advice.empty() ? why : concat(why, "; ", explained.advice);
-}
-
-}  // namespace
-
 Requirement requirement_of(const ServedKey& key, std::string_view file_name) {
   Requirement requirement{std::string(key.name), false, {}};
   for (const std::size_t i : key.entries)
@@ -54,19 +36,26 @@ ServedKeys::ServedKeys(const Artifact& artifact) : file_name_(artifact.name) {
   }
 }
 
-// Returns one error for all keys that no plugin serves; OK if there are none.
-Status ServedKeys::check_served(const RuntimeState& state,
-                                const std::vector<ServedKey*>& wanted) const {
+Status ServedKeys::check(const RuntimeState& state, const std::vector<ServedKey*>& wanted) const {
   std::vector<Requirement> requirements;
   for (const ServedKey* key : wanted) requirements.push_back(requirement_of(*key, file_name_));
-  Explanation explanation = explain(*state.plugins, requirements);
-  if (explanation.all_served()) return {};
-  add_changes(*state.plugins, explanation);
-  return unserved_error(explanation, file_name_);
+  return check_served(state, requirements, file_name_);
 }
 
-Status ServedKeys::find_servers(const RuntimeState& state, bool allow_missing) {
+// A load that fails checks dependencies too, so that the error reports all missing ones.
+Status ServedKeys::check_all(const RuntimeState& state,
+                             const std::vector<ServedKey*>& wanted) const {
+  for (const ServedKey* key : wanted) state.plugins->usable_for_key(key->name, Depth::dependencies);
+  return check(state, wanted);
+}
+
+Status ServedKeys::find_servers(const RuntimeState& state, const LoadPermissions& options) {
   std::vector<ServedKey*> wanted;
+  // What follows a payload of unknown length is not known, so that nothing can be left out.
+  const bool is_known = std::ranges::none_of(keys_, &std::string_view::empty, &ServedKey::name);
+  const auto may_be_undecided = [&](const ServedKey& key) {
+    return is_known && !options.strict && content_of(key.name) == PayloadContent::kernels;
+  };
   for (ServedKey& key : keys_) {
     if (key.name == library_key) continue;
     // The entry follows a payload of unknown length, whose own key is reported.
@@ -79,31 +68,51 @@ Status ServedKeys::find_servers(const RuntimeState& state, bool allow_missing) {
   // All plugin files are inspected before the code of any plugin runs. A single plugin's file is
   // inspected when it is opened.
   bool usable = true;
-  if (!allow_missing && wanted.size() > 1) {
-    for (const ServedKey* key : wanted)
-      usable = state.plugins->usable_for_key(key->name, Depth::library) && usable;
+  if (!options.allow_missing && wanted.size() > 1) {
+    for (const ServedKey* key : wanted) {
+      const bool is_usable = state.plugins->usable_for_key(key->name, Depth::library).has_value();
+      usable = (is_usable || may_be_undecided(*key)) && usable;
+    }
   }
-  if (!usable) {
-    // The load fails. Checks dependencies too, so that the error reports all missing ones.
-    for (const ServedKey* key : wanted)
-      state.plugins->usable_for_key(key->name, Depth::dependencies);
-    GANTRY_CHECK(check_served(state, wanted));
-  }
+  if (!usable) GANTRY_CHECK(check_all(state, wanted));
   std::optional<Error> failure;
   for (ServedKey* key : wanted) {
     auto server = state.plugins->for_key(key->name);
     if (server.ok()) {
       key->server = std::move(*server);
-    } else if (allow_missing) {
+    } else if (options.allow_missing) {
       key->missing = why_missing(state, requirement_of(*key, file_name_), server.error());
+    } else if (may_be_undecided(*key)) {
+      key->undecided = std::move(server).error();
     } else if (!failure) {
       failure = std::move(server).error();
     }
   }
   if (!failure) return {};
-  GANTRY_CHECK(check_served(state, wanted));
+  GANTRY_CHECK(check(state, wanted));
   // A plugin looks up its own type key while it is created.
   return std::move(*failure);
+}
+
+bool ServedKeys::has_undecided() const {
+  return std::ranges::any_of(keys_, [](const ServedKey& key) { return key.undecided.has_value(); });
+}
+
+Status ServedKeys::decide_kernels(const RuntimeState& state, const UsedDevices& used) {
+  std::vector<ServedKey*> needed;
+  for (ServedKey& key : keys_) {
+    if (!key.undecided) continue;
+    if (!used.exclude(key.name, *state.plugins)) {
+      needed.push_back(&key);
+      continue;
+    }
+    const Requirement requirement = requirement_of(key, file_name_);
+    key.missing =
+        leave_out(state, requirement, used, why_missing(state, requirement, *key.undecided));
+  }
+  if (needed.empty()) return {};
+  GANTRY_CHECK(check_all(state, needed));
+  return std::move(*needed.front()->undecided);
 }
 
 }  // namespace gantry

@@ -6,6 +6,8 @@
 //                                                             keys without a usable plugin
 #pragma once
 
+#include "core/engine/runtime/default_devices.hpp"
+#include "core/engine/runtime/options.hpp"
 #include "core/engine/runtime/payload.hpp"
 #include "core/plugins/choice/explain.hpp"
 
@@ -32,6 +34,9 @@ struct ServedKey {
   std::shared_ptr<const ActivePlugin> server;
   // why no plugin serves it, full text; empty: one does
   std::string missing;
+  // The error of the plugin or of the search, of kernels that no plugin serves until the load decides
+  // whether it needs them.
+  std::optional<Error> undecided;
   // created for the first payload
   std::optional<PayloadLoader> loader;
 };
@@ -46,17 +51,25 @@ class ServedKeys {
 
   // Opens the plugin of every type key.
   //
-  // allow_missing  [in]   sets `missing` of each key that no usable plugin serves, instead of
-  //                       failing
-  // returns        unavailable, reason NO_PLUGIN, listing all such keys; the error of a plugin that
-  //                cannot be created
-  Status find_servers(const RuntimeState& state, bool allow_missing);
+  // options  [in]   allow_missing sets `missing` of each key that no usable plugin serves, instead of
+  //                 failing; strict leaves no key undecided
+  // returns  unavailable, reason NO_PLUGIN, listing all such keys; the error of a plugin that
+  //          cannot be created. Not for kernels: decide_kernels() must follow
+  Status find_servers(const RuntimeState& state, const LoadPermissions& options);
+
+  // True if decide_kernels() has something to decide.
+  bool has_undecided() const;
+  // Sets `missing` of the kernels without a plugin that run on none of these devices.
+  //
+  // returns  as find_servers(), listing the others
+  Status decide_kernels(const RuntimeState& state, const UsedDevices& used);
 
   std::span<const ServedKey> all() const { return keys_; }
   ServedKey& of(std::size_t entry) { return keys_[key_of_[entry]]; }
 
  private:
-  Status check_served(const RuntimeState& state, const std::vector<ServedKey*>& wanted) const;
+  Status check(const RuntimeState& state, const std::vector<ServedKey*>& wanted) const;
+  Status check_all(const RuntimeState& state, const std::vector<ServedKey*>& wanted) const;
 
   std::string_view file_name_;
   std::vector<ServedKey> keys_;

@@ -110,6 +110,33 @@ std::string advice_for_override(const ExplainedRequirement& entry,
   return concat(is_override, advice, ", or change plugins.overrides");
 }
 
+// Where a plugin of this project is.
+struct Package {
+  std::string_view plugin;
+  // of Debian, see tools/package/README.md
+  std::string_view debian;
+  // of pip; empty: there is no wheel
+  std::string_view distribution;
+};
+constexpr Package packages[] = {
+    {"gantry.cuda", "gantry-plugin-cuda", "gantry-runtime-cuda"},
+    {"gantry.dnnl", "gantry-plugin-dnnl", ""},
+    {"gantry.opencl", "gantry-plugin-opencl", "gantry-runtime-opencl"},
+    {"gantry.vulkan", "gantry-plugin-vulkan", "gantry-runtime-vulkan"},
+};
+
+// ": Debian package gantry-plugin-cuda; in Python, pip install gantry-runtime-cuda". Plugins that are
+// not listed are in the core's packages.
+std::string package_text(std::string_view plugin) {
+  const auto* const found = std::ranges::find(packages, plugin, &Package::plugin);
+  const Package package =
+      found != std::end(packages) ? *found : Package{plugin, "gantry-core", "gantry-runtime"};
+  const std::string text = concat(": Debian package ", package.debian);
+  return package.distribution.empty()
+             ? text
+             : concat(text, "; in Python, pip install ", package.distribution);
+}
+
 std::string advice_for(const Requirement& requirement, const ExplainedRequirement& entry,
                        const std::vector<Candidate>& candidates) {
   if (!entry.override_id.empty()) return advice_for_override(entry, candidates);
@@ -125,8 +152,12 @@ std::string advice_for(const Requirement& requirement, const ExplainedRequiremen
         first.verdict == Verdict::shadowed ? "remove the manifest that shadows it" : "enable it");
   }
   if (!entry.unsearched.empty()) return "";
-  if (requirement.device) return "install a plugin for the device";
   const TypeKey* const known = find_type_key(requirement.what);
+  if (requirement.device) {
+    return known == nullptr || known->plugin.empty()
+               ? "install a plugin for the device"
+               : concat("install plugin ", known->plugin, package_text(known->plugin));
+  }
   for (const std::string& near : entry.near) {
     if (known != nullptr && known->renamed == near) {
       return concat("the artifact was built by an older compiler, newer ones use the key \"", near,
@@ -138,7 +169,8 @@ std::string advice_for(const Requirement& requirement, const ExplainedRequiremen
     return "no known plugin serves it: obtain one from the producer of the artifact";
   if (known->plugin.empty())
     return concat("no plugin of this version serves it (", known->what, ")");
-  return concat("install plugin ", known->plugin, " (", known->what, ")");
+  return concat("install plugin ", known->plugin, " (", known->what, ")",
+                package_text(known->plugin));
 }
 
 // A plugin in use serves its keys from memory, whatever happens to its file.

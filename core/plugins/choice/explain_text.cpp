@@ -2,6 +2,7 @@
 //
 // The texts of an explanation: the output of `gantry plugins doctor` and the error of a failed load.
 #include "core/base/text.hpp"
+#include "core/formats/type_key.hpp"
 #include "core/plugins/choice/explain.hpp"
 
 #include <gantry/join.hpp>
@@ -60,7 +61,10 @@ std::string requirement_text(const ExplainedRequirement& entry) {
   for (const std::string& one : entry.unsearched) text += text_line("  not searched: ", one);
   if (!entry.advice.empty()) text += text_line("  advice: ", entry.advice);
   if (!entry.served && !requirement.required_by.empty())
-    text += text_line("  => loading would FAIL");
+    text += text_line("  => loading would FAIL",
+                      !requirement.device && content_of(requirement.what) == PayloadContent::kernels
+                          ? " unless the model uses other devices"
+                          : "");
   return text;
 }
 

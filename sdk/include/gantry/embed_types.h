@@ -126,13 +126,24 @@ enum {
   GANTRY_LOAD_ALLOW_MISSING = 1,
   // Load a library that requires an executable stack, which is refused otherwise, reason EXEC_STACK:
   // the system's linker makes the stacks of the whole process executable, or refuses it.
-  GANTRY_LOAD_ALLOW_EXECUTABLE_STACK = 2
+  GANTRY_LOAD_ALLOW_EXECUTABLE_STACK = 2,
+  // Refuse the file if no plugin serves some of its modules, whatever devices its model states; not
+  // together with GANTRY_LOAD_ALLOW_MISSING. The configuration can set it for every load.
+  GANTRY_LOAD_STRICT = 4
 };
 
+// Kernels that no plugin serves are left out, with one warning, if the model states its devices and
+// uses another one: those of `devices`, else all that it states, of alternatives the first. A call into
+// such a module fails, reason MODULE_UNBOUND, and so does a model on its device.
 typedef struct gantry_load_options {
   uint32_t struct_size;
   // GANTRY_LOAD_*, or-ed.
   uint32_t flags;
+  // Those that the model will be made for: "cpu", "opencl:1". NULL: its own.
+  const gantry_bytes* devices;
+  uint32_t device_count;
+  // 0.
+  uint32_t zero;
 } gantry_load_options;
 
 // The content of an artifact, such as a file that is decrypted while it is read.

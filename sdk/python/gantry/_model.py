@@ -44,19 +44,21 @@ def module_options(
     prepare: bool,
     allow_missing: bool,
     allow_executable_stack: bool,
+    strict: bool,
 ) -> dict[str, Any]:
     """Returns the options of Runtime.load() in the form in which a model keeps them."""
     return {
-        "device": _device_names(runtime, device),
+        "device": device_names(runtime, device),
         "executors": executors,
         "capture": capture,
         "prepare": prepare,
         "allow_missing": allow_missing,
         "allow_executable_stack": allow_executable_stack,
+        "strict": strict,
     }
 
 
-def _device_names(runtime: Any, device: str | Iterable[str] | None) -> tuple[str, ...] | None:
+def device_names(runtime: Any, device: str | Iterable[str] | None) -> tuple[str, ...] | None:
     if device is None or isinstance(device, str):
         return device if device is None else (device,)
     names = tuple(device) if isinstance(device, Iterable) else ()

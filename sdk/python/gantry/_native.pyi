@@ -75,13 +75,23 @@ class Module:
     def report(self, what: str, /) -> dict[str, Any]: ...
 
 class Runtime:
-    def load(self, path: str, allow_missing: bool, allow_executable_stack: bool, /) -> Module: ...
+    def load(
+        self,
+        path: str,
+        allow_missing: bool,
+        allow_executable_stack: bool,
+        strict: bool,
+        devices: Sequence[str] | None,
+        /,
+    ) -> Module: ...
     def load_bytes(
         self,
         content: ReadableBuffer,
         name: str,
         allow_missing: bool,
         allow_executable_stack: bool,
+        strict: bool,
+        devices: Sequence[str] | None,
         /,
     ) -> Module: ...
     def read_tensors(self, path: str, /) -> dict[str, numpy.ndarray]: ...

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
 
 from gantry import Error, _native
-from gantry._model import Model, module_options
+from gantry._model import Model, device_names, module_options
 from gantry._module import Module
 from gantry._paths import Path, check_content, path_text
 
@@ -98,6 +98,7 @@ class Runtime:
         prepare: bool = False,
         allow_missing: bool = False,
         allow_executable_stack: bool = False,
+        strict: bool = False,
     ) -> Model:
         """Loads an artifact, and creates the model in it.
 
@@ -114,12 +115,16 @@ class Runtime:
             such a module fails with the reason. Without `device`, the host must have their devices.
         allow_executable_stack: load a library that makes the stacks of the process executable, which
             is refused otherwise.
+        strict: refuse the file if plugins for some of its modules are missing. Otherwise kernels of
+            devices that the model states not to use are left out, with a warning.
         """
         options = module_options(
-            self, device, executors, capture, prepare, allow_missing, allow_executable_stack
+            self, device, executors, capture, prepare, allow_missing, allow_executable_stack, strict
         )
         absolute = os.path.abspath(path_text(path, "gantry.load_bytes() loads a content"))
-        module = self._native.load(absolute, allow_missing, allow_executable_stack)
+        module = self._native.load(
+            absolute, allow_missing, allow_executable_stack, strict, options["device"]
+        )
         return Model._of(self, module, absolute, "", options)
 
     def load_bytes(
@@ -133,6 +138,7 @@ class Runtime:
         prepare: bool = False,
         allow_missing: bool = False,
         allow_executable_stack: bool = False,
+        strict: bool = False,
     ) -> Model:
         """Loads an artifact that is in memory, such as one that was decrypted, and creates the model
         in it.
@@ -145,22 +151,30 @@ class Runtime:
         """
         check_content(content)
         options = module_options(
-            self, device, executors, capture, prepare, allow_missing, allow_executable_stack
+            self, device, executors, capture, prepare, allow_missing, allow_executable_stack, strict
         )
         module = self._native.load_bytes(
-            content, name, allow_missing, allow_executable_stack
+            content, name, allow_missing, allow_executable_stack, strict, options["device"]
         )
         return Model._of(self, module, None, name, options)
 
     def load_module(
-        self, path: Path, *, allow_missing: bool = False, allow_executable_stack: bool = False
+        self,
+        path: Path,
+        *,
+        device: str | Iterable[str] | None = None,
+        allow_missing: bool = False,
+        allow_executable_stack: bool = False,
+        strict: bool = False,
     ) -> Module:
         """Loads an artifact whose functions are called one by one, such as a library of kernels. The
         arguments are those of load()."""
         absolute = os.path.abspath(
             path_text(path, "Runtime.load_module_bytes() loads a content")
         )
-        loaded = self._native.load(absolute, allow_missing, allow_executable_stack)
+        loaded = self._native.load(
+            absolute, allow_missing, allow_executable_stack, strict, device_names(self, device)
+        )
         return Module._of(loaded, absolute, "")
 
     def load_module_bytes(
@@ -168,13 +182,22 @@ class Runtime:
         content: "ReadableBuffer",
         *,
         name: str = "",
+        device: str | Iterable[str] | None = None,
         allow_missing: bool = False,
         allow_executable_stack: bool = False,
+        strict: bool = False,
     ) -> Module:
         """Loads an artifact that is in memory, as load_module() does. The arguments are those of
         load_bytes()."""
         check_content(content)
-        loaded = self._native.load_bytes(content, name, allow_missing, allow_executable_stack)
+        loaded = self._native.load_bytes(
+            content,
+            name,
+            allow_missing,
+            allow_executable_stack,
+            strict,
+            device_names(self, device),
+        )
         return Module._of(loaded, None, name)
 
     def read_tensors(self, path: Path) -> "dict[str, numpy.ndarray]":
@@ -321,6 +344,7 @@ def load(
     prepare: bool = False,
     allow_missing: bool = False,
     allow_executable_stack: bool = False,
+    strict: bool = False,
 ) -> Model:
     """Loads an artifact with the default runtime. See Runtime.load()."""
     return default_runtime().load(
@@ -331,6 +355,7 @@ def load(
         prepare=prepare,
         allow_missing=allow_missing,
         allow_executable_stack=allow_executable_stack,
+        strict=strict,
     )
 
 
@@ -344,6 +369,7 @@ def load_bytes(
     prepare: bool = False,
     allow_missing: bool = False,
     allow_executable_stack: bool = False,
+    strict: bool = False,
 ) -> Model:
     """Loads an artifact that is in memory with the default runtime. See Runtime.load_bytes()."""
     return default_runtime().load_bytes(
@@ -355,6 +381,7 @@ def load_bytes(
         prepare=prepare,
         allow_missing=allow_missing,
         allow_executable_stack=allow_executable_stack,
+        strict=strict,
     )
 
 

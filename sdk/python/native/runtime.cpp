@@ -146,18 +146,23 @@ Runtime new_runtime(int threads, const nb::str& config, const nb::object& plugin
   return Runtime({std::move(runtime), host});
 }
 
-struct LoadFlags {
-  bool allow_missing;
-  bool allow_executable_stack;
+struct LoadOptions {
+  bool allow_missing, allow_executable_stack, strict;
+  // a sequence of str, or None
+  const nb::object& devices;
 };
 
 // load     [in]   gantry_code(const gantry_load_options*, gantry_object** module, gantry_status*)
 template <class Load>
-Module loaded(const Runtime& runtime, const LoadFlags& flags, Load&& load) {
+Module loaded(const Runtime& runtime, const LoadOptions& given, Load&& load) {
+  const Texts devices(given.devices);
   gantry_load_options options{};
   options.struct_size = sizeof options;
-  if (flags.allow_missing) options.flags |= GANTRY_LOAD_ALLOW_MISSING;
-  if (flags.allow_executable_stack) options.flags |= GANTRY_LOAD_ALLOW_EXECUTABLE_STACK;
+  if (given.allow_missing) options.flags |= GANTRY_LOAD_ALLOW_MISSING;
+  if (given.allow_executable_stack) options.flags |= GANTRY_LOAD_ALLOW_EXECUTABLE_STACK;
+  if (given.strict) options.flags |= GANTRY_LOAD_STRICT;
+  options.devices = devices.data();
+  options.device_count = devices.size();
   gantry_object* module = nullptr;
   CallStatus status;
   gantry_code code = GANTRY_OK;
@@ -170,9 +175,9 @@ Module loaded(const Runtime& runtime, const LoadFlags& flags, Load&& load) {
 }
 
 Module load(const Runtime& runtime, const nb::str& path, bool allow_missing,
-            bool allow_executable_stack) {
+            bool allow_executable_stack, bool strict, const nb::object& devices) {
   const std::string file = path_in(path);
-  return loaded(runtime, {allow_missing, allow_executable_stack},
+  return loaded(runtime, {allow_missing, allow_executable_stack, strict, devices},
                 [&](const auto* options, gantry_object** module, gantry_status* status) {
                   return embed().load_file(runtime.object(), bytes_of(file), options, module,
                                            status);
@@ -180,9 +185,10 @@ Module load(const Runtime& runtime, const nb::str& path, bool allow_missing,
 }
 
 Module load_bytes(const Runtime& runtime, const nb::object& object, std::string_view name,
-                  bool allow_missing, bool allow_executable_stack) {
+                  bool allow_missing, bool allow_executable_stack, bool strict,
+                  const nb::object& devices) {
   const Content content(object);
-  return loaded(runtime, {allow_missing, allow_executable_stack},
+  return loaded(runtime, {allow_missing, allow_executable_stack, strict, devices},
                 [&](const auto* options, gantry_object** module, gantry_status* status) {
                   return embed().load_memory(runtime.object(), content.data(), content.size(),
                                              bytes_of(name), options, module, status);
@@ -271,8 +277,9 @@ nb::object inspect(const Runtime& runtime, const nb::str& path) {
 
 void bind_runtime(nb::module_& module) {
   nb::class_<Runtime>(module, "Runtime", nb::type_slots(runtime_slots))
-      .def("load", load)
-      .def("load_bytes", load_bytes)
+      .def("load", load, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none())
+      .def("load_bytes", load_bytes, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+           nb::arg().none())
       .def("read_tensors", read_tensors)
       .def("find_device",
            [](const Runtime& runtime, std::string_view name) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plugins/choice/explain.hpp"
 
+#include "core/formats/type_key.hpp"
+#include "tests/support/files.hpp"
+#include "tests/support/replaced_all.hpp"
 #include "tests/unit/library/world.hpp"
 
 #include <gmock/gmock.h>
@@ -10,6 +13,7 @@ namespace {
 
 using test::core_info;
 using test::fake_manifest;
+using test::replaced_all;
 using test::World;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
@@ -55,14 +59,51 @@ TEST(DoctorText, HasOneLineForEachCandidate) {
   EXPECT_THAT(text, HasSubstr(concat("\nsearched:\n  1 --plugins ", world.path().string(),
                                      " (2 files)\n")));
   EXPECT_THAT(text, HasSubstr("\nkey cuda                 required by model.so[1]; no candidate\n"
-                              "  advice: install plugin gantry.cuda (CUDA kernels)\n"
-                              "  => loading would FAIL\n"));
+                              "  advice: install plugin gantry.cuda (CUDA kernels): Debian package "
+                              "gantry-plugin-cuda; in Python, pip install gantry-runtime-cuda\n"
+                              "  => loading would FAIL unless the model uses other devices\n"));
   EXPECT_THAT(text, HasSubstr("\nkey fake                 not required\n"));
   EXPECT_THAT(text, HasSubstr(concat("  CHOSEN   test.fake 1.0.0          prio 0  inspected  ",
                                      world.path().string(), "/a/a.yaml\n")));
   EXPECT_THAT(text, HasSubstr("  REFUSED  test.b 1.0.0             GANTRY-D305 LIBRARY_MISSING  "));
   EXPECT_THAT(text, HasSubstr("           support: https://support.example.invalid\n"));
   EXPECT_THAT(text, HasSubstr("\ndevice fake_device          not required\n"));
+}
+
+std::string text_of(const std::string& file) {
+  const auto bytes = test::read_file(concat(GANTRY_SOURCE_DIR "/", file));
+  return {bytes.begin(), bytes.end()};
+}
+
+// The package contains the plugin, and the distribution exists.
+TEST(Explain, AdvisesPackagesThatContainThePlugin) {
+  const World world;
+  const auto plugins = set_of(world);
+  for (const TypeKey& key : type_keys()) {
+    if (key.plugin.empty()) continue;
+    SCOPED_TRACE(key.key);
+    const std::string advice =
+        explain(*plugins, {wanted(std::string(key.key))}).requirements[0].advice;
+    const std::string name = replaced_all(std::string(key.plugin.substr(7)), "-", "_");
+    const auto after = [&](std::string_view words) {
+      const std::size_t at = advice.find(words);
+      return at == std::string::npos
+                 ? ""
+                 : advice.substr(at + words.size(), advice.find(';', at) - at - words.size());
+    };
+
+    const std::string package = after("Debian package "), wheel = after("pip install ");
+
+    ASSERT_NE(package, "") << advice;
+    const std::string components = text_of(concat("tools/package/debian/", package));
+    EXPECT_THAT(replaced_all(components.substr(0, components.find('\n')) + " ", "-", "_"),
+                HasSubstr(concat("system_", name, " ")));
+    EXPECT_EQ(wheel.empty(), key.plugin == "gantry.dnnl") << advice;
+    if (wheel.empty()) continue;
+    const bool is_core = wheel == "gantry-runtime";
+    EXPECT_THAT(text_of(is_core ? "pyproject.toml" : concat("plugins/", name, "/pyproject.toml")),
+                HasSubstr(concat("\nname = \"", wheel, "\"\n")));
+  }
 }
 
 TEST(Explain, DescribesACandidate) {

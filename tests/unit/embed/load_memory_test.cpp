@@ -99,7 +99,7 @@ TEST_F(EmbedLoadMemory, RefusesANameWithANul) {
 }
 
 TEST_F(EmbedLoadMemory, RefusesUnknownFlags) {
-  const gantry_load_options options{sizeof options, 4};
+  const gantry_load_options options{sizeof options, 8, nullptr, 0, 0};
   const std::vector<std::uint8_t> bytes(8);
   EXPECT_EQ(load_memory(bytes, "x", &options).error().reason, "FLAGS");
 }

@@ -58,7 +58,7 @@ class EmbedProgramParts : public test::Embedded {
 };
 
 TEST_F(EmbedProgramParts, HaveAPluginThatBindsMissingModules) {
-  const gantry_load_options partial{sizeof partial, GANTRY_LOAD_ALLOW_MISSING};
+  const gantry_load_options partial{sizeof partial, GANTRY_LOAD_ALLOW_MISSING, nullptr, 0, 0};
   const ObjectRef module = test::load(runtime, file(), &partial).value();
   EXPECT_EQ(bind(module).error().reason, "NO_PLUGIN");
   expect_ok(add_plugin());

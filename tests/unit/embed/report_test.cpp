@@ -101,7 +101,7 @@ TEST_F(EmbedReport, OfAModuleHasItsFunctionsAndImports) {
 TEST_F(EmbedReport, OfAModuleHasTheReasonForEachMissingPlugin) {
   test::BuiltPlugins built("relax");
   const ObjectRef other = test::new_runtime(&built.options).value();
-  const gantry_load_options options{sizeof options, GANTRY_LOAD_ALLOW_MISSING};
+  const gantry_load_options options{sizeof options, GANTRY_LOAD_ALLOW_MISSING, nullptr, 0, 0};
   const ObjectRef module =
       test::load(other, test::golden("tvm-0.12/digits_mlp_llvm.so").string(), &options).value();
 

@@ -113,7 +113,7 @@ TEST(EmbedLoad, AllowsThatAPluginIsMissing) {
   ASSERT_FALSE(strict.ok());
   EXPECT_EQ(strict.error().reason, "NO_PLUGIN");
 
-  const gantry_load_options options{sizeof options, GANTRY_LOAD_ALLOW_MISSING};
+  const gantry_load_options options{sizeof options, GANTRY_LOAD_ALLOW_MISSING, nullptr, 0, 0};
   const auto module = test::load(runtime, path, &options);
 
   EXPECT_TRUE(module.ok()) << module.error().message;
@@ -138,20 +138,21 @@ TEST_F(EmbedRuntime, RefusesAnExecutableStackUnlessItIsAllowed) {
                 "or load it with allow_executable_stack (gantry run --allow-executable-stack)\n"
                 "  while loading " +
                 path);
-  const gantry_load_options options{sizeof options, GANTRY_LOAD_ALLOW_EXECUTABLE_STACK};
+  const gantry_load_options options{sizeof options, GANTRY_LOAD_ALLOW_EXECUTABLE_STACK, nullptr, 0,
+                                    0};
   const auto allowed = test::load(runtime, path, &options);
   // glibc 2.41 refuses it.
   EXPECT_TRUE(allowed.ok() || allowed.error().reason == "LIBRARY_OPEN") << allowed.error().message;
 }
 
 TEST_F(EmbedRuntime, RefusesUnknownFlagsOfALoad) {
-  const gantry_load_options options{sizeof options, 4};
+  const gantry_load_options options{sizeof options, 8, nullptr, 0, 0};
 
   const auto module = test::load(runtime, "model.so", &options);
 
   ASSERT_FALSE(module.ok());
   EXPECT_EQ(module.error().reason, "FLAGS");
-  EXPECT_EQ(module.error().message, "gantry_load_options: flags are 0x4, this version has 0x3");
+  EXPECT_EQ(module.error().message, "gantry_load_options: flags are 0x8, this version has 0x7");
 }
 
 TEST_F(EmbedRuntime, ReadsTensorsByName) {

@@ -45,6 +45,7 @@ TEST(Config, ReadsEveryKey) {
       "threads: 3\n"
       "spin_us: 50\n"
       "cache: none\n"
+      "strict: true\n"
       "log: debug\n",
       "/etc/gantry/runtime.yaml");
 
@@ -75,6 +76,8 @@ TEST(Config, ReadsEveryKey) {
   EXPECT_EQ(config->threads, 3);
   EXPECT_EQ(config->spin_us, 50);
   EXPECT_EQ(config->cache, "none");
+  EXPECT_TRUE(config->strict);
+  EXPECT_EQ(config->strict_file, "/etc/gantry/runtime.yaml");
   EXPECT_EQ(config->log, LogLevel::debug);
 }
 
@@ -160,6 +163,7 @@ TEST(Config, HasTheDefaultsOfTheInstalledExample) {
   EXPECT_TRUE(config->overrides.empty() && config->backends.empty() && config->devices.empty());
   EXPECT_EQ(config->user_plugins, Config().user_plugins);
   EXPECT_EQ(config->fallback, Config().fallback);
+  EXPECT_EQ(config->strict, Config().strict);
   EXPECT_EQ(config->environment, Config().environment);
 }
 

@@ -18,6 +18,10 @@ inline namespace embed_api {
 struct LoadOptions {
   // keep modules without a plugin, whose calls fail with the reason
   bool allow_missing = false;
+  // refuse a file with modules without a plugin, whatever devices its model states
+  bool strict = false;
+  // that the model will be made for, "cpu", "opencl:1"; empty: its own. Kernels of others need no plugin
+  std::vector<std::string> devices;
   // load a library that requires an executable stack: the stacks of the process become executable
   bool allow_executable_stack = false;
 };

@@ -416,7 +416,11 @@ class Runtime : public Object {
     gantry_load_options given{};
     given.struct_size = sizeof given;
     if (options.allow_missing) given.flags |= GANTRY_LOAD_ALLOW_MISSING;
+    if (options.strict) given.flags |= GANTRY_LOAD_STRICT;
     if (options.allow_executable_stack) given.flags |= GANTRY_LOAD_ALLOW_EXECUTABLE_STACK;
+    const std::vector<gantry_bytes> devices = bytes_of_all(options.devices);
+    given.devices = devices.empty() ? nullptr : devices.data();
+    given.device_count = static_cast<std::uint32_t>(devices.size());
     GANTRY_TRY(ObjectRef made,
                embed_detail::made_object(name, [&](gantry_object** out, gantry_status* status) {
                  return load(&given, out, status);
