@@ -5,6 +5,7 @@
 #include "closure.hpp"
 #include "plugin.hpp"
 
+#include <gantry/function_advice.hpp>
 #include <gantry/join.hpp>
 #include <gantry/opaque.hpp>
 #include <gantry/quoted.hpp>
@@ -157,9 +158,11 @@ Status Vm::initialize(std::span<const gantry_device_id> devices, const gantry_en
     }
   }
   if (!missing.empty()) {
-    return not_found("the executable requires ", join(missing, ", ", in_quotes, max_listed_names),
-                     ", which neither its library nor this runtime has")
-        .with_reason("FUNCTIONS_MISSING");
+    return with_advice(
+        not_found("the executable requires ", join(missing, ", ", in_quotes, max_listed_names),
+                  ", which neither its library nor this runtime has")
+            .with_reason("FUNCTIONS_MISSING"),
+        missing);
   }
   GANTRY_TRY(constants_, code_->constants(all.front(), env));
   GANTRY_TRY(functions_, make_functions(callees));

@@ -9,6 +9,7 @@
 #include "core/plugins/library/table_copy.hpp"
 
 #include <gantry/abi_boundary.hpp>
+#include <gantry/function_advice.hpp>
 #include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
 
@@ -132,6 +133,8 @@ Failure not_found_error(ModuleNode& module, std::uint32_t where, std::string_vie
   }
   unbound_count = unbound.size();
   Failure error = not_found(text);
+  if ((where & GANTRY_FIND_GLOBALS) != 0 && known_advice(name) != nullptr)
+    error = with_advice(std::move(error), std::span(&name, 1));
   return unbound.empty() ? std::move(error) : std::move(error).with_reason("MODULE_UNBOUND");
 }
 

@@ -518,6 +518,17 @@ TEST(FindFunction, SearchesTheGlobalsOnlyOnRequest) {
             "function \"f\" not found; looked in the global functions");
 }
 
+TEST(FindFunction, AdvisesAboutNamesThatCompilersWrite) {
+  const Ref<ModuleNode> root = fake_node("root");
+  test::artifact_of(*root).globals = std::make_shared<GlobalFunctions>();
+
+  EXPECT_EQ(
+      find_function(*root, GANTRY_FIND_GLOBALS, "runtime.disco.allreduce").error().message,
+      "function \"runtime.disco.allreduce\" not found; looked in the global functions\n"
+      "  \"runtime.disco.allreduce\" is communication of several workers, for which the model is "
+      "compiled; compile it for one worker (without tensor or pipeline parallelism)");
+}
+
 TEST(FindFunction, ReturnsTheErrorOfAnOfferedGlobal) {
   const Ref<ModuleNode> root = fake_node("root");
   test::artifact_of(*root).globals = std::make_shared<GlobalFunctions>(

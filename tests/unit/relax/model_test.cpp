@@ -547,9 +547,12 @@ TEST_F(RelaxModel, ListsTheFunctionsThatNobodyHas) {
 
   ASSERT_FALSE(made.ok());
   EXPECT_EQ(made.error().reason, "FUNCTIONS_MISSING");
-  EXPECT_EQ(made.error().message.text(),
-            "the executable requires \"absent\", which neither its library nor this runtime has\n"
-            "  while making a virtual machine");
+  EXPECT_EQ(
+      made.error().message.text(),
+      "the executable requires \"absent\", which neither its library nor this runtime has\n"
+      "  \"absent\" is a function that the model's compiler left to the program; add it before the "
+      "load (Runtime::add_function, in Python Runtime.add_function)\n"
+      "  while making a virtual machine");
 }
 
 }  // namespace

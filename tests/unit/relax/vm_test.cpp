@@ -6,6 +6,7 @@
 #include "tests/unit/relax/machine.hpp"
 
 #include <gantry/dtype_text.hpp>
+#include <gantry/function_advice.hpp>
 
 #include <gmock/gmock.h>
 
@@ -266,9 +267,12 @@ TEST_F(VmTest, ListsAllFunctionsThatAreMissing) {
   ASSERT_FALSE(started.ok());
   EXPECT_EQ(started.error().code, Code::not_found);
   EXPECT_EQ(started.error().reason, "FUNCTIONS_MISSING");
-  EXPECT_EQ(started.error().message,
-            "the executable requires \"first.missing\", \"second.missing\", which neither its "
-            "library nor this runtime has");
+  EXPECT_EQ(
+      started.error().message,
+      "the executable requires \"first.missing\", \"second.missing\", which neither its "
+      "library nor this runtime has\n"
+      "  \"first.missing\" is a function of no release of TVM that gantry knows; add it before "
+      "the load (Runtime::add_function, in Python Runtime.add_function)");
   EXPECT_FALSE(vm->is_initialized());
 }
 
@@ -288,8 +292,10 @@ TEST_P(AbsentFunction, IsNamedWhenAMachineRequiresIt) {
   ASSERT_FALSE(started.ok());
   EXPECT_EQ(started.error().code, Code::not_found);
   EXPECT_EQ(started.error().reason, "FUNCTIONS_MISSING");
-  EXPECT_EQ(started.error().message, concat("the executable requires \"", name,
-                                            "\", which neither its library nor this runtime has"));
+  EXPECT_EQ(started.error().message,
+            concat("the executable requires \"", name,
+                   "\", which neither its library nor this runtime has\n  \"", name, "\" is ",
+                   advice_text(name)));
 }
 
 INSTANTIATE_TEST_SUITE_P(Caches, AbsentFunction,
