@@ -4,10 +4,11 @@
 #include "executor.hpp"
 #include "plugin.hpp"
 
+#include "core/formats/stated_devices.hpp"
+
 #include <gantry/quoted.hpp>
 
 #include <algorithm>
-#include <set>
 
 namespace gantry::graph {
 
@@ -38,20 +39,10 @@ Status Factory::read_model() {
   const std::lock_guard lock(mutex_);
   if (is_read_) return {};
   GANTRY_CHECK(source_.payload->parse_graph());
-  const Graph& graph = source_.payload->graph;
-  // Alternatives in their order, or all devices that entries name.
-  std::vector<std::int32_t> numbers = graph.devices;
-  if (numbers.empty()) {
-    std::set<std::int64_t> used;
-    for (const GraphEntry& each : graph.entries) {
-      if (each.device_number >= 0) used.insert(each.device_number);
-    }
-    numbers.assign(used.begin(), used.end());
-  } else {
-    info_.flags |= GANTRY_MODEL_ALTERNATIVES;
-  }
+  const StatedDevices stated = stated_devices(source_.payload->graph);
+  if (stated.are_alternatives) info_.flags |= GANTRY_MODEL_ALTERNATIVES;
   std::vector<std::int32_t> types;
-  for (const std::int32_t number : numbers) {
+  for (const std::int32_t number : stated.numbers) {
     GANTRY_TRY(const std::int32_t type, source_.host.device_type_in(source_.node, number));
     if (std::ranges::find(types, type) == types.end()) types.push_back(type);
   }

@@ -45,6 +45,7 @@ InspectOptions options() {
   static const PayloadLayouts layouts = PayloadLayouts::built_in();
   return {.find_layouts = []() -> Result<const PayloadLayouts*> { return &layouts; },
           .served_by = [](std::string_view) { return std::nullopt; },
+          .offered_by = [](std::string_view) { return std::nullopt; },
           .verbose = true};
 }
 

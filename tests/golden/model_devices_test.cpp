@@ -316,6 +316,25 @@ TEST(ModelDevicesTable, StatesWhichModelsRunWithoutAPlugin) {
   }
 }
 
+// Doctor states what a load would do.
+TEST(ModelDevicesTable, IsWhatDoctorReports) {
+  const Place place({.model = "alternatives"});
+  const std::vector<std::string> args{"--plugins", place.plugins[0], "plugins",
+                                      "doctor",    "--artifact",     place.file()};
+
+  const Outcome loose = run_gantry(args);
+  std::ofstream(place.config, std::ios::app) << "strict: true\n";
+  std::vector<std::string> strict_args{"--config", place.config};
+  strict_args.insert(strict_args.end(), args.begin(), args.end());
+  const Outcome strict = run_gantry(strict_args);
+
+  EXPECT_EQ(loose.status, 0) << loose.out << loose.err;
+  EXPECT_THAT(loose.out,
+              HasSubstr("  => a load leaves the modules out, because the model runs on cpu\n"));
+  EXPECT_EQ(strict.status, 1);
+  EXPECT_THAT(strict.out, HasSubstr("  => loading would FAIL\n"));
+}
+
 // The CPU code looks up a kernel whose module was left out.
 TEST(ModelDevicesTable, CallsIntoAMissingModuleNameItAndItsPlugin) {
   const Row row{.model = "alternatives"};

@@ -15,12 +15,14 @@
 #include "core/engine/native/library.hpp"
 #include "core/engine/runtime/artifact_file.hpp"
 #include "core/engine/runtime/cpu_requirement.hpp"
+#include "core/engine/runtime/default_devices.hpp"
 #include "core/engine/runtime/devices.hpp"
 #include "core/engine/runtime/payload_check.hpp"
 #include "core/engine/runtime/served_keys.hpp"
 #include "core/plugins/choice/unclaimed.hpp"
 #include "core/plugins/probe/prober.hpp"
 
+#include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
 
 #include <algorithm>
@@ -238,6 +240,20 @@ Result<std::vector<DiagnosedPlugin>> examine_all(const RuntimeState& runtime) {
   return all;
 }
 
+// Notes which kernels a load does not require, because the model states other devices.
+void note_unused(const PluginSet& plugins, Diagnosis& diagnosis) {
+  const UsedDevices used = read_used_devices(*diagnosis.artifact);
+  for (ExplainedRequirement& entry : diagnosis.plugins.requirements) {
+    if (!entry.served && used.exclude(entry.requirement.what, plugins))
+      entry.unused = concat("the model runs on ", join(used.names));
+  }
+  if (!diagnosis.payloads) return;
+  for (PayloadCheck& check : *diagnosis.payloads) {
+    const Entry& entry = diagnosis.artifact->container.entries[check.entry];
+    check.is_unused = used.exclude(entry.type_key, plugins);
+  }
+}
+
 // Examines the type keys and the artifact of the options; without these, everything that plugins
 // offer.
 Result<Diagnosis> examine(const DoctorOptions& options, const Globals& globals) {
@@ -276,6 +292,7 @@ Result<Diagnosis> examine(const DoctorOptions& options, const Globals& globals) 
   diagnosis.unclaimed = unclaimed_libraries(plugins.found().locations, plugins.candidates(),
                                             package_library_directories());
   diagnosis.plugins = explain(plugins, all ? all_requirements(plugins, {}) : required);
+  if (diagnosis.artifact && !runtime.config.strict) note_unused(plugins, diagnosis);
   add_changes(plugins, diagnosis.plugins);
   if (options.json) {
     GANTRY_TRY(diagnosis.details, examine_all(runtime));

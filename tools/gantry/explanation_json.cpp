@@ -50,6 +50,7 @@ void write_requirement(const ExplainedRequirement& requirement, JsonWriter& json
   write_texts("unsearched", requirement.unsearched, json);
   json.field("advice", json_text(requirement.advice));
   json.field("tie", json_text(requirement.tie));
+  json.field("unused", text_or_null(requirement.unused));
 }
 
 void write_finding(const CheckFinding& finding, JsonWriter& json) {

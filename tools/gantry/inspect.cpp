@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/text.hpp"
 #include "core/engine/runtime/artifact_file.hpp"
+#include "core/engine/runtime/offered_by.hpp"
 #include "core/engine/runtime/payload_text.hpp"
 #include "core/plugins/choice/serving_plugins.hpp"
 #include "tools/gantry/command.hpp"
@@ -65,6 +66,11 @@ Result<ExitStatus> inspect(const ReportOptions& options, const Globals& globals)
   std::optional<Progress> progress;
   InspectOptions how{.find_layouts = find_layouts,
                      .served_by = [&](std::string_view key) { return serving->id_for(key); },
+                     .offered_by =
+                         [&](std::string_view name) {
+                           return find_layouts().ok() ? offered_by(*runtime, *serving, name)
+                                                      : std::nullopt;
+                         },
                      .digested =
                          [&](std::uint64_t done, std::uint64_t total) {
                            if (!progress)

@@ -18,6 +18,7 @@
 #include "core/engine/runtime/devices.hpp"
 #include "core/engine/runtime/graph_files.hpp"
 #include "core/engine/runtime/load.hpp"
+#include "core/engine/runtime/offered_by.hpp"
 #include "core/engine/runtime/options.hpp"
 #include "core/engine/runtime/payload.hpp"
 #include "core/engine/runtime/read_tensors.hpp"
@@ -191,6 +192,7 @@ Result<Value> inspection(const RuntimeState& runtime, const std::string& path) {
   const InspectOptions options{
       .find_layouts = [&]() -> Result<const PayloadLayouts*> { return &runtime.layouts; },
       .served_by = [&](std::string_view type_key) { return serving.id_for(type_key); },
+      .offered_by = [&](std::string_view name) { return offered_by(runtime, serving, name); },
       .verbose = true};
   GANTRY_TRY(const InspectReport report, inspect_file(path, options));
   std::string text;

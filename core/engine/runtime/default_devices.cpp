@@ -8,6 +8,7 @@
 #include "core/engine/runtime/model_state.hpp"
 #include "core/engine/runtime/state.hpp"
 #include "core/engine/tensor/device_set.hpp"
+#include "core/formats/stated_devices.hpp"
 #include "core/formats/type_key.hpp"
 
 #include <gantry/device_name.hpp>
@@ -221,6 +222,19 @@ Result<UsedDevices> used_devices(RuntimeState& state, ModuleNode& module,
   if (!defaults.are_stated) return UsedDevices{};
   if (named.empty()) return UsedDevices{std::move(defaults.names)};
   return UsedDevices{{named.begin(), named.end()}};
+}
+
+UsedDevices read_used_devices(const Artifact& artifact) {
+  UsedDevices used;
+  for (const Entry& entry : artifact.container.entries) {
+    const auto stated = read_stated_devices(entry);
+    // A load reports what cannot be read.
+    if (!stated.ok() || stated->numbers.empty()) continue;
+    const std::size_t count = stated->are_alternatives ? 1 : stated->numbers.size();
+    for (const std::int32_t number : std::span(stated->numbers).first(count))
+      add(dlpack_name(number), used.names);
+  }
+  return used;
 }
 
 std::string made_for_text(RuntimeState& state, const Artifact& artifact,

@@ -60,6 +60,10 @@ struct UsedDevices {
 Result<UsedDevices> used_devices(RuntimeState& state, ModuleNode& module,
                                  std::span<const std::string> named);
 
+// The same from the bytes of a file that is not loaded, for models whose executors are in the table of type
+// keys. Opens no plugin.
+UsedDevices read_used_devices(const Artifact& artifact);
+
 // Returns the line for an artifact whose default devices this host lacks: "model.so" is made for cuda;
 // this host has: cpu.
 std::string made_for_text(RuntimeState& state, const Artifact& artifact,

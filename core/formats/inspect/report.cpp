@@ -6,6 +6,7 @@
 #include "core/formats/details.hpp"
 #include "core/formats/elf/elf_file.hpp"
 #include "core/formats/function_symbol.hpp"
+#include "core/formats/inspect/required_functions.hpp"
 #include "core/formats/inspect/weights.hpp"
 #include "core/formats/kind/unpacked_file.hpp"
 #include "core/formats/type_key.hpp"
@@ -91,6 +92,7 @@ Status inspect_elf(InspectReport& report, const InspectOptions& options) {
   const PayloadLayouts none;
   GANTRY_TRY(report.container, read_container(location, report.layouts ? *report.layouts : none));
   report.functions = functions_of(elf, report.container.facts);
+  report.looked_up = functions_of_cells(elf);
   report.aot = inspect_aot(elf, report.container);
   if (options.verbose) digest_payloads(report, options);
   return read_code(report, options);

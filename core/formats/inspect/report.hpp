@@ -45,6 +45,9 @@ struct InspectOptions {
   FindLayouts find_layouts;
   // called after it
   ServedBy served_by;
+  // What has a function that the file looks up by name: the id of a plugin, or "gantry" for the runtime's
+  // own; nothing if there is none. Opens no plugin.
+  ServedBy offered_by;
   // called for each part of a payload or shard that was digested: bytes, and those of all; may be
   // empty
   std::function<void(std::uint64_t done, std::uint64_t total)> digested = {};
@@ -94,6 +97,8 @@ struct InspectReport {
   std::shared_ptr<const AotReport> aot;
   // sorted
   std::vector<std::string_view> functions;
+  // names that CPU code looks up, sorted; see required_functions.hpp
+  std::vector<std::string_view> looked_up;
   std::vector<ArchiveMember> members;
   std::vector<ArrayReport> arrays;
 

@@ -2,6 +2,7 @@
 #include "core/base/escape.hpp"
 #include "core/base/json_document.hpp"
 #include "core/formats/inspect/report.hpp"
+#include "core/formats/inspect/required_functions.hpp"
 #include "core/formats/inspect/signatures.hpp"
 #include "core/formats/inspect/weights.hpp"
 
@@ -9,6 +10,7 @@
 
 #include <gantry/device_name.hpp>
 #include <gantry/dtype_text.hpp>
+#include <gantry/function_advice.hpp>
 
 #include <set>
 
@@ -128,6 +130,23 @@ void write_tensor(const StatedTensor& tensor, JsonWriter& json) {
   json.field("device", text_or_null(device_text(tensor)));
 }
 
+// "looked_up": names with what has them. Those that nothing has come first, with advice.
+void write_required(const InspectReport& report, const InspectOptions& options, JsonWriter& json) {
+  const auto required = required_functions(report, options.offered_by);
+  json.field("looks_up_unknown_names", has_unknown_look_ups(report));
+  json.begin_list("looked_up");
+  for (const RequiredFunction& function : required) {
+    json.begin_object();
+    json.field("name", json_text(function.name));
+    json.field("served_by", text_or_null(function.served_by));
+    json.field("advice", function.served_by.empty()
+                             ? std::optional(json_text(advice_text(function.name)))
+                             : std::nullopt);
+    json.end();
+  }
+  json.end();
+}
+
 void write_file(const InspectReport& report, JsonWriter& json) {
   const Container& container = report.container;
   json.field("size", report.size);
@@ -170,6 +189,7 @@ void write_inspect_json(const InspectReport& report, const InspectOptions& optio
   }
   json.end();
   write_texts("functions", report.functions, json);
+  write_required(report, options, json);
   if (report.kind == FileKind::archive || report.kind == FileKind::tar ||
       report.kind == FileKind::model_library) {
     write_objects("members", report.members, json, write_member);

@@ -267,10 +267,10 @@ std::string_view name_of(Verdict verdict) {
 }
 
 bool Explanation::all_served() const {
-  return std::all_of(requirements.begin(), requirements.end(),
-                     [](const ExplainedRequirement& entry) {
-                       return entry.served || entry.requirement.required_by.empty();
-                     });
+  return std::all_of(
+      requirements.begin(), requirements.end(), [](const ExplainedRequirement& entry) {
+        return entry.served || entry.requirement.required_by.empty() || !entry.unused.empty();
+      });
 }
 
 ExplainedCandidate explain_candidate(const Candidate& candidate, std::size_t index) {

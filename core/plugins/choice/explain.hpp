@@ -73,6 +73,8 @@ struct ExplainedRequirement {
   bool is_vendors = false;
   // see PluginSet::tie_for
   std::string tie;
+  // Why a load leaves the modules out if nothing serves them, "the model runs on cpu"; empty: it fails.
+  std::string unused;
 };
 
 struct Explanation {

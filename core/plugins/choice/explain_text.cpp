@@ -2,7 +2,6 @@
 //
 // The texts of an explanation: the output of `gantry plugins doctor` and the error of a failed load.
 #include "core/base/text.hpp"
-#include "core/formats/type_key.hpp"
 #include "core/plugins/choice/explain.hpp"
 
 #include <gantry/join.hpp>
@@ -60,11 +59,11 @@ std::string requirement_text(const ExplainedRequirement& entry) {
   if (!entry.near.empty()) text += text_line("  near: ", join(entry.near));
   for (const std::string& one : entry.unsearched) text += text_line("  not searched: ", one);
   if (!entry.advice.empty()) text += text_line("  advice: ", entry.advice);
-  if (!entry.served && !requirement.required_by.empty())
-    text += text_line("  => loading would FAIL",
-                      !requirement.device && content_of(requirement.what) == PayloadContent::kernels
-                          ? " unless the model uses other devices"
-                          : "");
+  if (!entry.served && !requirement.required_by.empty()) {
+    text += entry.unused.empty()
+                ? text_line("  => loading would FAIL")
+                : text_line("  => a load leaves the modules out, because ", entry.unused);
+  }
   return text;
 }
 

@@ -13,4 +13,10 @@ std::optional<std::string> ServingPlugins::id_for(std::string_view type_key) {
   return known_.emplace(type_key, id).first->second;
 }
 
+std::optional<std::string> ServingPlugins::id_for_function(std::string_view name) const {
+  const std::vector<std::size_t> choices = plugins_.choices_for_global(name);
+  if (choices.empty()) return std::nullopt;
+  return plugins_.candidate(choices.front()).manifest->id;
+}
+
 }  // namespace gantry

@@ -19,6 +19,9 @@ class ServingPlugins {
   // Returns the id of the first plugin for a type key that can be opened according to its manifest
   // and its library; nullopt if there is none. Opens no plugin.
   std::optional<std::string> id_for(std::string_view type_key);
+  // Returns the id of the plugin whose manifest offers a function to compiled code; nullopt if there is
+  // none.
+  std::optional<std::string> id_for_function(std::string_view name) const;
 
  private:
   PluginSet& plugins_;

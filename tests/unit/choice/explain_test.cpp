@@ -61,7 +61,7 @@ TEST(DoctorText, HasOneLineForEachCandidate) {
   EXPECT_THAT(text, HasSubstr("\nkey cuda                 required by model.so[1]; no candidate\n"
                               "  advice: install plugin gantry.cuda (CUDA kernels): Debian package "
                               "gantry-plugin-cuda; in Python, pip install gantry-runtime-cuda\n"
-                              "  => loading would FAIL unless the model uses other devices\n"));
+                              "  => loading would FAIL\n"));
   EXPECT_THAT(text, HasSubstr("\nkey fake                 not required\n"));
   EXPECT_THAT(text, HasSubstr(concat("  CHOSEN   test.fake 1.0.0          prio 0  inspected  ",
                                      world.path().string(), "/a/a.yaml\n")));

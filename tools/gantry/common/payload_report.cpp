@@ -23,6 +23,7 @@ void write_check(const PayloadCheck& check, JsonWriter& json) {
   json.field("location", json_text(check.location));
   json.field("plugin", json_text(check.plugin));
   json.field("device", text_or_null(check.device));
+  json.field("unused", check.is_unused);
   json.field("verdict", ok ? std::optional(name_of_verdict(*check.verdict)) : std::nullopt);
   json.field("text", ok ? std::string() : json_text(check.verdict.error().message));
 }
@@ -32,6 +33,7 @@ void write_check(const PayloadCheck& check, JsonWriter& json) {
 bool all_run(const std::vector<PayloadCheck>& checks) {
   std::map<std::size_t, bool> runs;
   for (const PayloadCheck& check : checks) {
+    if (check.is_unused) continue;
     const bool may_run = check.verdict.ok() ? *check.verdict != GANTRY_VERDICT_NO
                                             : check.verdict.error().code == Code::unsupported;
     bool& on_any = runs[check.entry];
