@@ -9,9 +9,11 @@ if(TARGET gantry_cli)
   add_dependencies(golden_const_loader gantry_cli gantry_plugin_const_loader gantry_plugin_relax)
   gantry_add_test(golden_call_script LABELS golden SOURCES call_script_test.cpp
     LIBRARIES gantry_cli_script)
-  if(TARGET gantry_plugin_relax)
-    add_dependencies(golden_call_script gantry_plugin_relax)
-  endif()
+  foreach(plugin const_loader dnnl relax)
+    if(TARGET gantry_plugin_${plugin})
+      add_dependencies(golden_call_script gantry_plugin_${plugin})
+    endif()
+  endforeach()
   gantry_add_test(golden_relax_device LABELS golden DRIVERS SOURCES relax_device_test.cpp relax_kernel_test.cpp
     relay_vm_device_test.cpp
     LIBRARIES gantry_cli_script gantry_writing)

@@ -148,7 +148,7 @@ class SubgraphReader {
 // returns  MALFORMED  at the first wrong field
 // lifetime views into the reader's bytes
 // costs    O(constants)
-// source   apache/tvm src/runtime/contrib/json/json_runtime.h (v0.8 to v0.19)
+// source   apache/tvm src/runtime/contrib/json/json_runtime.h (v0.8 to v0.27)
 inline Result<SubgraphPayload> read_subgraph_payload(ByteReader& in) {
   SubgraphPayload payload;
   GANTRY_TRY(payload.symbol, in.read_string("symbol"));
@@ -169,7 +169,8 @@ inline Result<SubgraphPayload> read_subgraph_payload(ByteReader& in) {
 //          UNSUPPORTED  a kind of node, or a dtype, that this version does not support
 // costs    time and memory O(graph_json)
 // source   apache/tvm src/runtime/contrib/json/json_node.h and json_runtime.h,
-//          src/relay/backend/contrib/codegen_json/codegen_json.h (v0.8 to v0.19)
+//          src/relay/backend/contrib/codegen_json/codegen_json.h (v0.8 to v0.19),
+//          src/relax/backend/contrib/codegen_json/codegen_json.h (v0.20 to v0.27)
 inline Result<Subgraph> read_json_subgraph(const SubgraphPayload& payload) {
   const JsonOptions options{
       .name = "sub-graph", .reason = "SUBGRAPH", .offset = payload.graph_at, .max_depth = 8};

@@ -2,6 +2,15 @@
 //
 // gantry/json_subgraph_node.hpp - reads one node of a sub-graph in JSON. json_subgraph.hpp reads the
 // whole graph, and shows the text.
+//
+// Attributes have one of two forms, and become lists of texts:
+//
+//                  up to v0.23          since v0.24, typed     SubgraphNode
+//     strides      [["2","2"]]          [2,2]                  {"2", "2"}
+//     groups       [["1"]]              1                      {"1"}
+//     absent       [[""]]               ""                     {""}
+//     shape        [[[1,64]]]           [[1,64]]
+//     num_inputs   "2"                  2
 #pragma once
 
 #include <gantry/array_record.hpp>
@@ -11,6 +20,7 @@
 #include <gantry/subgraph.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -47,6 +57,7 @@ class SubgraphNodeReader {
   // Appends the node and its entries to the graph.
   Status read(JsonValue node) {
     node_ = {};
+    is_typed_ = false;
     types_ = {};
     shapes_ = {};
     node_.at = node.offset();
@@ -89,6 +100,9 @@ class SubgraphNodeReader {
         return refuse_subgraph(*attributes, title(), " has ", attributes->size(),
                                " attributes, maximum is ", max_attributes);
       }
+      // A list of one empty list is no shape in one form, and that of a scalar in the other.
+      const std::optional<JsonValue> types = attributes->find("dtype");
+      is_typed_ = types && types->size() != 0 && !(*types->begin()).is(JsonKind::array);
       for (const JsonValue attribute : *attributes) GANTRY_CHECK(read_attribute(attribute));
     }
     GANTRY_CHECK(add_entries(node));
@@ -149,31 +163,49 @@ class SubgraphNodeReader {
     // Written as texts; node_row_ptr and the list of inputs have the same numbers.
     if (name == "num_inputs" || name == "num_outputs") return read_count(value);
     const auto what = [&] { return concat(title(), " attribute ", quoted(name)); };
-    if (!value.is(JsonKind::array) || value.size() != 1 || !(*value.begin()).is(JsonKind::array)) {
+    const bool is_list = value.is(JsonKind::array);
+    if (!is_typed_ && (!is_list || value.size() != 1 || !(*value.begin()).is(JsonKind::array)))
       return wrong_subgraph_kind(what(), value, "a list that contains one list");
+    const JsonValue inner = is_typed_ ? value : *value.begin();
+    if (name == "shape") {
+      return is_list ? read_shapes(inner) : wrong_subgraph_kind(what(), value, "a list of shapes");
     }
-    const JsonValue inner = *value.begin();
-    if (name == "shape") return read_shapes(inner);
     std::vector<std::string> texts;
-    for (const JsonValue text : inner) {
-      if (!text.is(JsonKind::text)) return wrong_subgraph_kind(what(), text, "a string");
-      texts.emplace_back(text.text());
-    }
+    const auto add = [&](JsonValue item) -> Status {
+      GANTRY_TRY(std::string text, text_of(item, what()));
+      texts.push_back(std::move(text));
+      return {};
+    };
+    if (!is_list) GANTRY_CHECK(add(value));
+    for (const JsonValue item : inner) GANTRY_CHECK(add(item));
     if (name == "dtype") return read_types(inner, texts);
     if (node_.find(name) != nullptr) return refuse_subgraph(value, what(), " is given twice");
     node_.attributes.push_back({std::string(name), std::move(texts)});
     return {};
   }
 
-  Status read_count(JsonValue value) const {
-    if (!value.is(JsonKind::text)) {
-      return wrong_subgraph_kind(concat(title(), " attribute ", quoted(value.key())), value,
-                                 "a string");
+  // Returns the text of a value that is no list. Before v0.24 all are texts.
+  Result<std::string> text_of(JsonValue value, const std::string& what) const {
+    if (value.is(JsonKind::text)) return std::string(value.text());
+    if (is_typed_ && value.is(JsonKind::count)) return concat(value.count());
+    if (is_typed_ && value.is(JsonKind::negative)) return concat(value.integer());
+    if (is_typed_ && value.is(JsonKind::boolean)) return std::string(value.truth() ? "1" : "0");
+    if (is_typed_ && value.is(JsonKind::fraction)) {
+      // The shortest text; 1.0, as in a list with another fraction, is "1".
+      char digits[32];
+      const auto [end, wrong] = std::to_chars(digits, digits + sizeof digits, value.fraction());
+      return std::string(digits, end);
     }
+    return wrong_subgraph_kind(what, value, is_typed_ ? "a string or a number" : "a string");
+  }
+
+  Status read_count(JsonValue value) const {
+    GANTRY_TRY(const std::string text,
+               text_of(value, concat(title(), " attribute ", quoted(value.key()))));
     const bool is_inputs = value.key() == "num_inputs";
     const std::uint64_t expected = is_inputs ? node_.inputs.size() : node_.output_count;
-    if (value.text() == concat(expected)) return {};
-    return refuse_subgraph(value, title(), " attribute ", value.key(), " is ", quoted(value.text()),
+    if (text == concat(expected)) return {};
+    return refuse_subgraph(value, title(), " attribute ", value.key(), " is ", quoted(text),
                            is_inputs ? ", number of inputs is " : ", node_row_ptr gives it ",
                            expected);
   }
@@ -241,6 +273,8 @@ class SubgraphNodeReader {
   const std::vector<std::uint32_t>& row_;
   // The node that is being read.
   SubgraphNode node_;
+  // Its attributes have the form of v0.24.
+  bool is_typed_ = false;
   std::vector<gantry_dtype> types_;
   std::vector<std::vector<std::int64_t>> shapes_;
 };

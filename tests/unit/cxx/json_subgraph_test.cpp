@@ -249,6 +249,57 @@ INSTANTIATE_TEST_SUITE_P(
                  "heads is empty, minimum is 1 output"}),
     [](const auto& test) { return test.param.name; });
 
+// The graph with the typed attributes of TVM 0.24.
+std::string typed_graph(std::string_view more = "") {
+  return graph_of(concat(
+      R"({"op": "input", "name": "x", "attrs": {"dtype": ["float32"], "shape": [[1, 4]]}},
+         {"op": "const", "name": "c0", "attrs": {"dtype": ["float32"], "shape": [[]]}},
+         {"op": "kernel", "name": "nn.dense", "inputs": [[0, 0, 0], [1, 0, 0]],
+          "attrs": {"num_inputs": 2, "num_outputs": 1, "dtype": ["float32"], "shape": [[1, 3]],
+                    "units": 3, "strides": [1, 2], "layout": "NCHW", "absent": "", "scale": 0.5,
+                    "scales": [1.0, 0.25], "axis": -1, "flag": true, "none": [])",
+      more, "}}"));
+}
+
+TEST(JsonSubgraph, ReadsTypedAttributesAsTexts) {
+  const auto graph = read(typed_graph());
+
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  EXPECT_THAT(graph->entries[0].shape, ElementsAre(1, 4));
+  EXPECT_THAT(graph->entries[1].shape, IsEmpty());
+  const SubgraphNode& node = graph->nodes[2];
+  const std::pair<std::string_view, std::vector<std::string>> expected[] = {
+      {"units", {"3"}}, {"strides", {"1", "2"}}, {"layout", {"NCHW"}},
+      {"absent", {""}}, {"scale", {"0.5"}},      {"scales", {"1", "0.25"}},
+      {"axis", {"-1"}}, {"flag", {"1"}},         {"none", {}},
+  };
+  for (const auto& [name, texts] : expected) {
+    ASSERT_NE(node.find(name), nullptr) << name;
+    EXPECT_EQ(*node.find(name), texts) << name;
+  }
+}
+
+TEST(JsonSubgraph, RefusesTypedAttributesOfOtherForms) {
+  const std::pair<std::string, std::string_view> cases[] = {
+      {typed_graph(R"(, "lists": [[1]])"),
+       R"(node 2 "nn.dense" attribute "lists" is a list, expected a string or a number)"},
+      {typed_graph(R"(, "nothing": null)"),
+       R"(node 2 "nn.dense" attribute "nothing" is null, expected a string or a number)"},
+      {typed_graph(R"(, "units": 4)"), R"(node 2 "nn.dense" attribute "units" is given twice)"},
+      {typed_graph(R"(, "shape": 4)"),
+       R"(node 2 "nn.dense" attribute "shape" is a number, expected a list of shapes)"},
+      {typed_graph(R"(, "num_inputs": 3)"),
+       R"(node 2 "nn.dense" attribute num_inputs is "3", number of inputs is 2)"},
+  };
+  for (const auto& [text, expected] : cases) {
+    const auto graph = read(text);
+    ASSERT_FALSE(graph.ok()) << expected;
+    EXPECT_EQ(graph.error().code, Code::malformed);
+    EXPECT_EQ(graph.error().reason, "SUBGRAPH");
+    EXPECT_THAT(graph.error().message, HasSubstr(expected));
+  }
+}
+
 TEST(JsonSubgraph, RefusesAnotherNumberOfConstants) {
   const std::string text = whole_graph();
 
