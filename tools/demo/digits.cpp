@@ -75,10 +75,11 @@ Status run(const char* artifact, const char* images_file, const char* labels_fil
   GANTRY_TRY(const auto runtime, Runtime::create());
   GANTRY_TRY(const Tensor images, read_array(runtime, images_file, {2, 32, 1}));
   GANTRY_TRY(const Tensor labels, read_array(runtime, labels_file, {0, 64, 1}));
-  if (images.shape().size() != 2 || images.shape()[0] == 0 || images.shape()[1] != side * side ||
-      labels.shape().size() != 1 || labels.shape()[0] != images.shape()[0]) {
+  if (images.shape().size() != 3 || images.shape()[0] == 0 || images.shape()[1] != 1 ||
+      images.shape()[2] != side * side || labels.shape().size() != 1 ||
+      labels.shape()[0] != images.shape()[0]) {
     return invalid("images are ", describe(images), ", labels ", describe(labels),
-                   ", expected float32[n, 64] and int64[n] with n >= 1");
+                   ", expected float32[n, 1, 64] and int64[n] with n >= 1");
   }
 
   const auto load_start = std::chrono::steady_clock::now();

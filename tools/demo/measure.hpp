@@ -42,7 +42,7 @@ struct Measured {
   std::size_t correct() const;
 };
 
-// images   [in]   float32[n, side * side] on the CPU, n >= 1
+// images   [in]   float32[n, 1, side * side] on the CPU, n >= 1
 // labels   [in]   int64[n] on the CPU
 Result<Measured> measure(const Runtime& runtime, const Module& module, const Device& device,
                          const Tensor& images, const Tensor& labels);

@@ -85,7 +85,7 @@ elseif(CASE STREQUAL "like_tvm")
   set(golden "${DEMO}/../../tests/golden/data/tvm-0.12")
   foreach(device cpu ${available})
     execute_process(COMMAND "${GANTRY}" run "${ARTIFACT}" --device ${device}:0 --each
-      --input "x=${golden}/digits_mlp.input.npz" --expect "${golden}/digits_mlp_llvm.expected.npz" --rtol 1e-4
+      --input "x=${DEMO}/data/images.npy" --expect "${golden}/digits_mlp_llvm.expected.npz" --rtol 1e-4
       COMMAND_ERROR_IS_FATAL ANY)
   endforeach()
 
@@ -105,7 +105,7 @@ elseif(CASE STREQUAL "opencl_binary")
   endif()
   set(golden "${DEMO}/../../tests/golden/data/tvm-0.12")
   execute_process(COMMAND "${GANTRY}" run "${SCRATCH}/binary.so" --device opencl:0 --each
-    --input "x=${golden}/digits_mlp.input.npz" --expect "${golden}/digits_mlp_llvm.expected.npz" --rtol 1e-4
+    --input "x=${DEMO}/data/images.npy" --expect "${golden}/digits_mlp_llvm.expected.npz" --rtol 1e-4
     COMMAND_ERROR_IS_FATAL ANY)
 
 elseif(CASE STREQUAL "no_glslang")
