@@ -15,6 +15,13 @@ trap 'rm -rf "$work"' EXIT
 fail() { echo "wheel: FAILED: $*" >&2; exit 1; }
 
 [ -e "$packages" ] || { echo "wheel: not tested, tools/dev/fetch-python-packages has found no package index"; exit 0; }
+# Without headers of CPython, CMake names their package.
+mkdir "$work/no_headers"
+printf '%s\n' 'cmake_minimum_required(VERSION 3.25)' 'project(no_headers LANGUAGES NONE)' 'set(GANTRY_PYTHON ON)' \
+  'set(CMAKE_DISABLE_FIND_PACKAGE_Python ON)' "add_subdirectory($PWD/sdk/python python)" >"$work/no_headers/CMakeLists.txt"
+! cmake -S "$work/no_headers" -B "$work/no_headers/build" >"$work/no_headers.log" 2>&1 &&
+  tr -s ' \n' ' ' <"$work/no_headers.log" | grep -qF 'apt-get install python3-dev python3-venv' ||
+  { cat "$work/no_headers.log"; fail "CMake's error without headers of CPython"; }
 PYTHONPATH=$packages tests/support/restore_build "$build" \
   "$python" -B tests/python/pack_wheel --build "$build" "$work" . >"$work/build.log" 2>&1 || {
   tail -n 40 "$work/build.log"
