@@ -48,6 +48,7 @@ done
 golden=tests/golden/data/tvm-0.12
 "$work/venv/bin/gantry" -q run "$golden/digits_mlp_c.so" --each --input "$golden/digits_mlp.input.npz" \
   --expect "$golden/digits_mlp_c.expected.npz" >"$work/run.log" 2>&1 || { cat "$work/run.log"; fail "gantry run"; }
+tests/install/readme_test.sh . "$build" "$work/venv" || fail "the Python of README.md"
 # What has no environment: functions as a service, vendored packages.
 "$work/venv/bin/python" "$pip/pip" install --quiet --no-index --no-deps --target "$work/target" "$wheel"
 (cd "$work" && PYTHONPATH=$work/target PYTHONDONTWRITEBYTECODE=1 "$python" -c "

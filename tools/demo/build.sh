@@ -6,10 +6,10 @@ build=build/release
 
 step() { printf '\n== %s\n' "$*"; }
 
-step "packages: what the build requires"
+step "packages: what the build requires; a minute, if they are missing"
 tools/dev/install-dependencies build
 
-step "build, and beside it the packages of the drivers on which the demo runs"
+step "build, four minutes on two CPUs, and beside it the packages of the drivers on which the demo runs"
 drivers=$(mktemp)
 trap 'rm -f "$drivers"' EXIT
 tools/dev/install-dependencies run >"$drivers" 2>&1 &
