@@ -31,7 +31,8 @@ cc -std=c11 -Wall -Wextra -Wpedantic -Werror -o "$work/digits" "$source/sdk/embe
 golden=$source/tests/golden/data/tvm-0.12
 export LD_LIBRARY_PATH=$libdir
 mkdir "$work/page"
-cp "$golden/digits_mlp_llvm.so" "$golden/digits_mlp.input.npz" "$work/page"
+cp "$source/tools/demo/data/images.npy" "$work/page"
+"$build/bin/gantry" -q pack "$source/tools/demo/digits.yaml" -o "$work/page/digits.so" || fail "packing the demo's model"
 awk '/^```sh$/ {on = 1; next} /^```$/ {on = 0} on' "$source/sdk/EMBED.md" >"$work/commands"
 grep -q '^\./digits ' "$work/commands" || fail "EMBED.md has no command that runs the program"
 (cd "$work/page" && env -u PKG_CONFIG_PATH -u LD_LIBRARY_PATH PREFIX="$work/prefix" sh -eu "$work/commands") >"$work/answers" ||
