@@ -7,6 +7,7 @@
 #include "tools/gantry/cpu_instructions.hpp"
 #include "tools/gantry/driver_guard.hpp"
 #include "tools/gantry/explanation_json.hpp"
+#include "tools/gantry/looked_up.hpp"
 #include "tools/gantry/option_checks.hpp"
 #include "tools/gantry/plugin_report.hpp"
 #include "tools/gantry/session.hpp"
@@ -17,6 +18,7 @@
 #include "core/engine/runtime/cpu_requirement.hpp"
 #include "core/engine/runtime/default_devices.hpp"
 #include "core/engine/runtime/devices.hpp"
+#include "core/engine/runtime/offered_by.hpp"
 #include "core/engine/runtime/payload_check.hpp"
 #include "core/engine/runtime/served_keys.hpp"
 #include "core/plugins/choice/unclaimed.hpp"
@@ -79,6 +81,8 @@ struct Diagnosis {
   std::optional<CpuRequirement> unmet;
   // that they are unknown, and why; empty: they are known
   std::string unchecked;
+  // that the artifact looks up by name; those that nothing has first, unless the program adds them
+  std::vector<RequiredFunction> looked_up;
   // with an artifact and --probe
   std::optional<std::vector<PayloadCheck>> payloads;
 
@@ -148,6 +152,14 @@ Probe probe_devices(RuntimeState& runtime, std::vector<Message> excluded) {
   return probe;
 }
 
+// Of the functions that nothing has. A program may add them, so that the artifact may run.
+std::string look_ups_text(std::span<const RequiredFunction> functions) {
+  if (functions.empty() || !functions.front().served_by.empty()) return "";
+  std::string text = "\nfunctions that the artifact looks up\n";
+  write_unavailable(functions, Terminal{}, [&](std::string_view piece) { text += piece; });
+  return text;
+}
+
 std::string probe_text(const Probe& probe) {
   std::string text = "\nprobe\n";
   for (const std::string& device : probe.devices) text += text_line("  FOUND    ", device);
@@ -214,6 +226,7 @@ std::string doctor_json(const Diagnosis& diagnosis) {
                                              : std::nullopt);
     write_cpu_code(diagnosis, json);
     write_payload_checks(diagnosis.payloads, json);
+    write_objects("looked_up", diagnosis.looked_up, json, write_required_function);
     write_probe(diagnosis.probe, json);
     write_objects("requirements", explanation.requirements, json, write_requirement);
     write_objects("unreadable", explanation.unreadable, json, write_candidate);
@@ -238,6 +251,18 @@ Result<std::vector<DiagnosedPlugin>> examine_all(const RuntimeState& runtime) {
     all.push_back(std::move(one));
   }
   return all;
+}
+
+// Reads which functions the artifact looks up by name.
+Status read_look_ups(const RuntimeState& runtime, const std::string& path, Diagnosis& diagnosis) {
+  const ServingPlugins serving(*runtime.plugins);
+  const InspectOptions how{
+      .find_layouts = [&]() -> Result<const PayloadLayouts*> { return &runtime.layouts; },
+      .served_by = [](std::string_view) { return std::nullopt; },
+      .offered_by = [&](std::string_view name) { return offered_by(runtime, serving, name); }};
+  GANTRY_TRY(const InspectReport report, inspect_file(path, how));
+  diagnosis.looked_up = required_functions(report, how.offered_by);
+  return {};
 }
 
 // Notes which kernels a load does not require, because the model states other devices.
@@ -269,6 +294,7 @@ Result<Diagnosis> examine(const DoctorOptions& options, const Globals& globals) 
     required = requirements_of(artifact);
     diagnosis.cpu_code = cpu_code_status(artifact);
     if (artifact.elf != nullptr) check_instructions(*artifact.elf, diagnosis);
+    GANTRY_CHECK(read_look_ups(runtime, options.artifact, diagnosis));
   }
   for (const std::string& key : options.keys) required.push_back({key, false, {"--key"}});
   PluginSet& plugins = *runtime.plugins;
@@ -308,6 +334,7 @@ Result<ExitStatus> doctor(const DoctorOptions& options, const Globals& globals) 
     std::string text =
         summary_text(diagnosis) + to_text(diagnosis.plugins) + unclaimed_text(diagnosis.unclaimed);
     if (diagnosis.artifact) text += cpu_code_text(*diagnosis.artifact, diagnosis);
+    text += look_ups_text(diagnosis.looked_up);
     if (diagnosis.probe) text += probe_text(*diagnosis.probe);
     if (diagnosis.payloads) text += payload_checks_text(*diagnosis.payloads);
     print(text);

@@ -5,6 +5,7 @@
 #include "tools/gantry/common/human.hpp"
 #include "tools/gantry/common/text_table.hpp"
 #include "tools/gantry/inspect_vm.hpp"
+#include "tools/gantry/looked_up.hpp"
 
 #include "core/base/text.hpp"
 #include "core/formats/inspect/required_functions.hpp"
@@ -14,12 +15,10 @@
 
 #include <gantry/aligned_record.hpp>
 #include <gantry/dtype_text.hpp>
-#include <gantry/function_advice.hpp>
 #include <gantry/join.hpp>
 #include <gantry/utf8.hpp>
 
 #include <algorithm>
-#include <map>
 #include <vector>
 
 namespace gantry::cli {
@@ -208,8 +207,7 @@ class Writer {
     }
   }
 
-  // The functions that the file looks up by name: those that nothing has, by what to do, then the others
-  // by what has them.
+  // The functions that the file looks up by name.
   void write_looked_up() {
     const auto required = required_functions(report_, options_.offered_by);
     const bool has_kernels = std::ranges::any_of(report_.container.entries, [](const Entry& entry) {
@@ -218,21 +216,8 @@ class Writer {
     const bool is_unknown = has_unknown_look_ups(report_);
     if (required.empty() && !(is_unknown && has_kernels)) return;
     section({"looks up (", required.size(), ")"});
-    std::map<std::string, std::vector<std::string>> missing, by_server;
-    for (const RequiredFunction& function : required) {
-      auto& names = function.served_by.empty() ? missing[advice_text(function.name)]
-                                               : by_server[function.served_by];
-      names.push_back(escaped(function.name));
-    }
-    for (const auto& [advice, names] : missing) {
-      sink_(concat("  ", terminal_.paint("NOT AVAILABLE", Tone::bad), " (", names.size(), ")\n"));
-      write_list(names, 4, 4, sink_);
-      sink_(text_line("    advice: ", advice));
-    }
-    for (const auto& [server, names] : by_server) {
-      sink_(text_line("  of ", escaped(server), " (", names.size(), ")"));
-      write_list(names, 4, 4, sink_);
-    }
+    write_unavailable(required, terminal_, sink_);
+    write_available(required, sink_);
     if (is_unknown)
       sink_("  not known: other names that the CPU code looks up, as it has no symbols for them\n");
   }

@@ -134,17 +134,7 @@ void write_tensor(const StatedTensor& tensor, JsonWriter& json) {
 void write_required(const InspectReport& report, const InspectOptions& options, JsonWriter& json) {
   const auto required = required_functions(report, options.offered_by);
   json.field("looks_up_unknown_names", has_unknown_look_ups(report));
-  json.begin_list("looked_up");
-  for (const RequiredFunction& function : required) {
-    json.begin_object();
-    json.field("name", json_text(function.name));
-    json.field("served_by", text_or_null(function.served_by));
-    json.field("advice", function.served_by.empty()
-                             ? std::optional(json_text(advice_text(function.name)))
-                             : std::nullopt);
-    json.end();
-  }
-  json.end();
+  write_objects("looked_up", required, json, write_required_function);
 }
 
 void write_file(const InspectReport& report, JsonWriter& json) {
@@ -170,6 +160,14 @@ void write_file(const InspectReport& report, JsonWriter& json) {
 }
 
 }  // namespace
+
+void write_required_function(const RequiredFunction& function, JsonWriter& json) {
+  json.field("name", json_text(function.name));
+  json.field("served_by", text_or_null(function.served_by));
+  json.field("advice", function.served_by.empty()
+                           ? std::optional(json_text(advice_text(function.name)))
+                           : std::nullopt);
+}
 
 void write_inspect_json(const InspectReport& report, const InspectOptions& options,
                         const JsonWriter::Sink& sink) {

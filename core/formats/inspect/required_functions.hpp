@@ -37,6 +37,9 @@ std::vector<std::string_view> functions_of_cells(const ElfFile& elf);
 std::vector<RequiredFunction> required_functions(const InspectReport& report,
                                                  const ServedBy& offered_by);
 
+// Writes the members of a function: name, served_by or null, and advice where it is null.
+void write_required_function(const RequiredFunction& function, JsonWriter& json);
+
 // True if CPU code of the file may look up functions whose names are not known.
 bool has_unknown_look_ups(const InspectReport& report);
 
