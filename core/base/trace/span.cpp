@@ -106,7 +106,7 @@ void TraceRecorder::add_on(std::uint64_t track, std::string_view name, std::stri
 
 void TraceRecorder::count(std::string_view group, std::string_view name, std::int64_t time_ns,
                           double value) noexcept try {
-  if (!std::isfinite(value)) return;
+  if (!std::isfinite(value) || !is_recording()) return;
   const std::lock_guard lock(mutex_);
   if (takes_record()) counters_.push_back({cut(group), cut(name), time_ns, value});
 } catch (const std::bad_alloc&) {

@@ -7,6 +7,7 @@
 // TraceLimits.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <concepts>
 #include <cstddef>
@@ -69,6 +70,13 @@ class TraceRecorder {
 
   std::int64_t now_ns() const;
 
+  // Recording is on at first. While it is off, spans that begin are not recorded, nor values of
+  // counters.
+  //
+  // thread   any; calls that run meanwhile may be recorded or not
+  void set_recording(bool on) noexcept { is_recording_.store(on, std::memory_order_relaxed); }
+  bool is_recording() const noexcept { return is_recording_.load(std::memory_order_relaxed); }
+
   // Each drops what it records if memory is exhausted.
   //
   // thread   any, in parallel
@@ -107,6 +115,7 @@ class TraceRecorder {
 
   const TraceLimits limits_;
   const std::chrono::steady_clock::time_point origin_;
+  std::atomic<bool> is_recording_{true};
   mutable std::mutex mutex_;
   std::vector<TraceEvent> events_;
   std::vector<TraceCounterValue> counters_;
@@ -120,13 +129,13 @@ class TraceRecorder {
 // Records the interval from its construction to its destruction.
 class Span {
  public:
-  // recorder        borrowed; NULL: nothing is recorded
+  // recorder        borrowed; NULL, or one whose recording is off: nothing is recorded
   // name, category  must outlive the span
   Span(TraceRecorder* recorder, std::string_view name, std::string_view category)
-      : recorder_(recorder),
+      : recorder_(recorder != nullptr && recorder->is_recording() ? recorder : nullptr),
         name_(name),
         category_(category),
-        start_ns_(recorder ? recorder->now_ns() : 0) {}
+        start_ns_(recorder_ != nullptr ? recorder_->now_ns() : 0) {}
   // Deleted: a temporary string would be destroyed before the span.
   template <std::same_as<std::string> Made>
   Span(TraceRecorder*, Made&&, std::string_view) = delete;

@@ -123,6 +123,12 @@ Result<Ref<FunctionObject>> adopt_function(const gantry_function& target,
   return made;
 }
 
+const gantry_function& unrecorded(const FunctionObject& function) {
+  return function.target.table == &traced_table
+             ? static_cast<const TracedFunction*>(function.target.self)->target
+             : function.target;
+}
+
 std::string described(const FunctionObject& function) {
   return function.parent ? concat("a function of ", described(*function.parent))
                          : std::string("a global function");

@@ -69,6 +69,9 @@ Result<Ref<FunctionObject>> adopt_function(const gantry_function& target,
                                            std::int32_t device_type, TraceRecorder* trace,
                                            Pin pin = {});
 
+// Returns what the object calls, without the recording of spans.
+const gantry_function& unrecorded(const FunctionObject& function);
+
 // For messages: "a function of entry 2 "cuda" of model.so (plugin acme.npu)", "a global function".
 std::string described(const FunctionObject& function);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/native/batch.hpp"
 
+#include "core/base/trace/span.hpp"
 #include "core/engine/module/module_graph.hpp"
 #include "core/engine/native/device_numbers.hpp"
 #include "core/engine/native/packed/packed_call.hpp"
@@ -83,6 +84,12 @@ void add_to_stretch(Batch& batch, const CpuFunction* host, gantry_device_id devi
   batch.stretches.push_back({index, index + 1, host, device});
 }
 
+// Single calls translate the numbers of devices and record spans.
+bool may_run_at_once(const ModuleNode& node) {
+  const TraceRecorder* const trace = node.artifact->trace;
+  return !translates_devices(node) && (trace == nullptr || !trace->is_recording());
+}
+
 // One run of a batch.
 class BatchRun {
  public:
@@ -92,8 +99,7 @@ class BatchRun {
   gantry_code run(gantry_status* status) {
     const KeptUntilHere kept;
     for (const Stretch& stretch : batch_.stretches) {
-      const bool at_once =
-          stretch.host != nullptr && !translates_devices(*stretch.host->owner.node);
+      const bool at_once = stretch.host != nullptr && may_run_at_once(*stretch.host->owner.node);
       const gantry_code code =
           at_once ? run_at_once(kept.thread(), stretch, status) : run_singly(stretch, status);
       if (code != GANTRY_OK) return code;

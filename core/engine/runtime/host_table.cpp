@@ -365,7 +365,7 @@ constexpr gantry_trace kTrace = {
     .zero = 0,
     .now = [](const gantry_host* host) -> std::int64_t {
       const TraceRecorder* const trace = trace_of(host);
-      return trace != nullptr ? trace->now_ns() : -1;
+      return trace != nullptr && trace->is_recording() ? trace->now_ns() : -1;
     },
     // GANTRY_TRACK_THREAD is 0, so the recorder's numbers are one less.
     .track = [](const gantry_host* host, gantry_bytes group, gantry_bytes name) -> std::uint64_t {

@@ -2,6 +2,7 @@
 #include "core/engine/native/batch.hpp"
 
 #include "core/base/process_end.hpp"
+#include "core/base/trace/span.hpp"
 #include "core/engine/native/packed/packed_call.hpp"
 #include "tests/unit/native/host_world.hpp"
 
@@ -29,6 +30,7 @@ using test::function_of;
 using test::HostWorld;
 using test::text_value;
 using ::testing::ElementsAre;
+using ::testing::Field;
 using ::testing::HasSubstr;
 
 // CPU code of packed.so, and functions like those of a plugin, which record their calls.
@@ -128,6 +130,22 @@ TEST_F(BatchTest, RunsItsCallsInOrder) {
     EXPECT_THAT(journal, ElementsAre("a", "b at 1", "c at 1", "d", "e at 1"));
     EXPECT_EQ(failed, 77u) << "written after a failure only";
   }
+}
+
+TEST_F(BatchTest, RecordsItsCallsOnlyWhileRecordingIsOn) {
+  TraceRecorder trace;
+  test::artifact_of(*node).trace = &trace;
+  const auto batch = prepared({noting_in_cpu_code("a"), noting_in_cpu_code("b")});
+
+  trace.set_recording(false);
+  ASSERT_TRUE(run(batch).ok());
+  EXPECT_TRUE(trace.events().empty());
+  trace.set_recording(true);
+  ASSERT_TRUE(run(batch).ok());
+
+  EXPECT_THAT(journal, ElementsAre("a at 1", "b at 1", "a at 1", "b at 1"));
+  EXPECT_THAT(trace.events(), ElementsAre(Field(&TraceEvent::name, "call_and_return"),
+                                          Field(&TraceEvent::name, "call_and_return")));
 }
 
 TEST_F(BatchTest, OfNoCallsSucceeds) { EXPECT_TRUE(run(prepared({})).ok()); }

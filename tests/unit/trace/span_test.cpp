@@ -28,6 +28,21 @@ TEST(Span, RecordsItsScopeAndThread) {
 
 TEST(Span, DoesNothingWithoutARecorder) { const Span span(nullptr, "load", "test"); }
 
+TEST(Span, IsNotRecordedWhileRecordingIsOff) {
+  TraceRecorder recorder;
+
+  recorder.set_recording(false);
+  { const Span span(&recorder, "steady", "test"); }
+  recorder.count("g", "memory", 1, 2);
+  recorder.set_recording(true);
+  { const Span span(&recorder, "recorded", "test"); }
+
+  const auto events = recorder.events();
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].name, "recorded");
+  EXPECT_TRUE(recorder.counters().empty());
+}
+
 TEST(TraceRecorder, NamesTheTracksOfThreads) {
   TraceRecorder recorder;
 

@@ -151,9 +151,9 @@ gantry_code call_packed(void* self, const gantry_env* env, void* values, int* co
 }
 
 const CpuFunction* host_function(const FunctionObject& function) {
-  return function.target.table == host_function_table()
-             ? static_cast<const CpuFunction*>(function.target.self)
-             : nullptr;
+  const gantry_function& target = unrecorded(function);
+  return target.table == host_function_table() ? static_cast<const CpuFunction*>(target.self)
+                                               : nullptr;
 }
 
 bool to_plain_packed(const gantry_value* args, std::int32_t count, PackedValue* values,

@@ -51,7 +51,8 @@ const gantry_function_table* host_function_table();
 gantry_code call_packed(void* self, const gantry_env* env, void* values, int* codes,
                         std::int32_t count, gantry_value* result, gantry_status* status);
 
-// Returns the function behind a function object, or NULL if it is not CPU code of this dialect.
+// Returns the function behind a function object, or NULL if it is not CPU code of this dialect. A call
+// of it is not recorded.
 const CpuFunction* host_function(const FunctionObject& function);
 
 // Converts a list of numbers, pointers and tensors, which are passed as their 8 bytes, for a module
