@@ -10,7 +10,7 @@
 
 namespace gantry {
 
-// Calls of one name.
+// Calls of one name, or runs of one operator of a graph.
 struct SelfTime {
   // of all of them, without the calls within them
   double ns = 0;
@@ -20,8 +20,17 @@ struct SelfTime {
 };
 
 // Returns the times of calls by name. Kernels of a device have the times that the device measured.
+// Operators of a graph ("op") stand for the calls and the kernels within them.
 //
-// events   [in]   other categories than "call" and "kernel" are ignored
+//     main     |-----------------------------------|     main   without add and mul
+//     add        |--------|                              add
+//     mul                   |------|                     mul
+//
+//     default  |-----------------------------------|     default  without dense_1
+//     dense_1    |--------------| op                     dense_1  as the device measured the kernel
+//     dense        |------| call   ..... kernel
+//
+// events   [in]   other categories than "call", "op" and "kernel" are ignored
 std::map<std::string, SelfTime> self_times(std::span<const TraceEvent> events);
 
 }  // namespace gantry

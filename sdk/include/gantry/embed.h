@@ -253,9 +253,9 @@ typedef struct gantry_embed {
   //                 of those that are in use, and how often one failed and the next one was tried;
   //                 "explanation": the text of `gantry plugins doctor` for this runtime;
   //                 "trace": the spans of GANTRY_RUNTIME_TRACE so far, as the text of a Chrome trace;
-  //                 "operators": the calls in these spans by name: how many, their nanoseconds
-  //                 without the calls within them, as the device measured those of kernels, and
-  //                 whether there are such calls (has_calls)
+  //                 "operators": the calls in these spans by name, for a graph its operators by the
+  //                 names of its nodes: how many, their nanoseconds without the calls within them, as
+  //                 the device measured those of kernels, and whether there are such calls (has_calls)
   //                 of a module: "module": type key, plugin, functions, imports as modules, and the
   //                 reason for each module that has no plugin
   //                 of a model: "model": the devices on which it runs

@@ -77,5 +77,43 @@ TEST(SelfTimes, ContainACallThatEndsWithTheOneAround) {
   EXPECT_THAT(self_times(events), ElementsAre(is("add", 4), is("main", 6, true)));
 }
 
+TraceEvent op(std::string name, std::int64_t start, std::int64_t end) {
+  return {std::move(name), "op", start, end - start, 1};
+}
+
+// The functions of the operators are not listed.
+TEST(SelfTimes, OfAGraphAreThoseOfItsOperators) {
+  const std::vector<TraceEvent> events{call("dense", 12, 18), op("dense_1", 10, 20),
+                                       op("reshape", 21, 24), call("dense", 32, 39),
+                                       op("dense_2", 30, 40), call("default", 0, 100)};
+
+  EXPECT_THAT(self_times(events), ElementsAre(is("default", 77, true), is("dense_1", 6),
+                                              is("dense_2", 7), is("reshape", 3)));
+}
+
+TEST(SelfTimes, OfOperatorsOnADeviceAreThoseOfTheirKernels) {
+  const std::vector<TraceEvent> events{call("add_kernel", 13, 14),
+                                       call("add_kernel", 15, 16),
+                                       call("add", 12, 18),
+                                       op("add_1", 10, 20),
+                                       call("add_kernel", 33, 34),
+                                       call("add", 32, 35),
+                                       op("add_2", 30, 40),
+                                       call("default", 0, 50),
+                                       {"add_kernel", "kernel", 20, 500, 2},
+                                       {"add_kernel", "kernel", 520, 60, 2},
+                                       {"add_kernel", "kernel", 580, 7, 2}};
+
+  EXPECT_THAT(self_times(events),
+              ElementsAre(is("add_1", 560), is("add_2", 7), is("default", 30, true)));
+}
+
+// The clock may not advance between the two.
+TEST(SelfTimes, OfAnOperatorThatIsAsLongAsItsCall) {
+  const std::vector<TraceEvent> events{call("add", 10, 20), op("add_1", 10, 20)};
+
+  EXPECT_THAT(self_times(events), ElementsAre(is("add_1", 10)));
+}
+
 }  // namespace
 }  // namespace gantry
