@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/common/call_script.hpp"
 
+#include "tools/gantry/common/json_field.hpp"
+
 #include <gantry/dtype_text.hpp>
 #include <gantry/json_tree.hpp>
 #include <gantry/quoted.hpp>
@@ -12,137 +14,7 @@
 namespace gantry::cli {
 namespace {
 
-// A value of the document, and where it is: "calls[3].args[0].shape". It refers to the value around it, which outlives it: the text
-// is made for errors alone.
-class Field {
- public:
-  explicit Field(JsonValue document) : value_(document) {}
-  // A member of an object.
-  Field(JsonValue value, const Field& around, std::string_view key)
-      : value_(value), around_(&around), key_(key) {}
-  // An item of a list.
-  Field(JsonValue value, const Field& around, std::size_t index)
-      : value_(value), around_(&around), index_(index) {}
-
-  const JsonValue& value() const { return value_; }
-
-  Failure wrong(std::string_view expected) const {
-    return refuse(path(), " is ", found(), ", expected ", expected);
-  }
-  template <class... Parts>
-  Failure refuse(const Parts&... parts) const {
-    return malformed(value_.offset(), "call script: ", parts...).with_reason("CALL_SCRIPT");
-  }
-  // A long key is shortened.
-  std::string path() const {
-    constexpr std::size_t max_key = 64;
-    std::vector<std::string> parts;
-    for (const Field* field = this; field->around_ != nullptr; field = field->around_) {
-      if (field->key_.data() == nullptr) {
-        parts.push_back(concat("[", field->index_, "]"));
-      } else {
-        const bool is_first = field->around_->around_ == nullptr;
-        parts.push_back(concat(is_first ? "" : ".", field->key_.substr(0, max_key),
-                               field->key_.size() > max_key ? "..." : ""));
-      }
-    }
-    std::string text;
-    for (auto part = parts.rbegin(); part != parts.rend(); ++part) text += *part;
-    return text;
-  }
-
-  std::optional<Field> find(std::string_view key) const {
-    const auto member = value_.find(key);
-    if (!member) return std::nullopt;
-    return Field(*member, *this, key);
-  }
-  Result<Field> at(std::string_view key) const {
-    if (auto member = find(key)) return std::move(*member);
-    return refuse(around_ == nullptr ? "the document" : path(), " has no ", quoted(key));
-  }
-  Field item(JsonValue value, std::size_t index) const { return {value, *this, index}; }
-
-  Status is_object() const {
-    if (!value_.is(JsonKind::object)) return wrong("an object");
-    return {};
-  }
-  Status is_list() const {
-    if (!value_.is(JsonKind::array)) return wrong("a list");
-    return {};
-  }
-  Result<std::string> text() const {
-    if (!value_.is(JsonKind::text)) return wrong("a string");
-    return std::string(value_.text());
-  }
-  Result<std::string> name() const {
-    GANTRY_TRY(std::string text, text());
-    if (text.empty() || text.find('\0') != std::string::npos) return wrong("a name");
-    return text;
-  }
-  Result<bool> truth() const {
-    if (!value_.is(JsonKind::boolean)) return wrong("true or false");
-    return value_.truth();
-  }
-  Result<std::int64_t> integer(std::int64_t min = INT64_MIN, std::int64_t max = INT64_MAX) const {
-    const bool fits = value_.is(JsonKind::negative) ||
-                      (value_.is(JsonKind::count) && value_.count() <= INT64_MAX);
-    if (!fits || value_.integer() < min || value_.integer() > max)
-      return min == INT64_MIN ? wrong("a 64-bit integer")
-                              : wrong(concat("an integer from ", min, " to ", max));
-    return value_.integer();
-  }
-  // JSON has no number for infinity and NaN.
-  Result<double> real() const {
-    if (value_.is(JsonKind::fraction)) return value_.fraction();
-    if (value_.is(JsonKind::negative)) return static_cast<double>(value_.integer());
-    if (value_.is(JsonKind::count)) return static_cast<double>(value_.count());
-    if (value_.is(JsonKind::text)) {
-      if (value_.text() == "nan") return std::numeric_limits<double>::quiet_NaN();
-      if (value_.text() == "inf") return std::numeric_limits<double>::infinity();
-      if (value_.text() == "-inf") return -std::numeric_limits<double>::infinity();
-    }
-    return wrong("a number, \"nan\", \"inf\" or \"-inf\"");
-  }
-  // Reads a list with a function that takes the Field of an item.
-  template <class T, class Read>
-  Result<std::vector<T>> list(Read&& read) const {
-    GANTRY_CHECK(is_list());
-    std::vector<T> all;
-    for (const JsonValue value : value_) {
-      GANTRY_TRY(T one, read(item(value, all.size())));
-      all.push_back(std::move(one));
-    }
-    return all;
-  }
-  Result<std::vector<std::int64_t>> integers(std::int64_t min) const {
-    return list<std::int64_t>([min](const Field& one) { return one.integer(min); });
-  }
-
- private:
-  std::string found() const {
-    switch (value_.kind()) {
-      case JsonKind::text:
-        return quoted(value_.text());
-      case JsonKind::negative:
-        return concat(value_.integer());
-      case JsonKind::count:
-        return concat(value_.count());
-      case JsonKind::fraction:
-        return concat(value_.fraction());
-      case JsonKind::boolean:
-        return value_.truth() ? "true" : "false";
-      default:
-        return std::string(name_of(value_.kind()));
-    }
-  }
-
-  JsonValue value_;
-  // NULL: the document
-  const Field* around_ = nullptr;
-  // Without an address: an item.
-  std::string_view key_;
-  std::size_t index_ = 0;
-};
+using Field = JsonField;
 
 // What a value may be: an argument, or a result.
 struct Role {
@@ -313,7 +185,7 @@ Result<ScriptCall> read_call(const Field& field, std::size_t index, bool has_par
 Result<CallScript> parse_call_script(std::string_view json) {
   GANTRY_TRY(const JsonTree tree,
              JsonTree::parse(json, {.name = "call script", .reason = "CALL_SCRIPT"}));
-  const Field document(tree.root());
+  const Field document(tree.root(), "call script", "CALL_SCRIPT");
   if (!tree.root().is(JsonKind::object)) {
     return document.refuse("the document is ", name_of(tree.root().kind()), ", expected an object");
   }
