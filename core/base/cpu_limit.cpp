@@ -78,11 +78,6 @@ std::optional<std::int32_t> limit_of(std::string_view quota, std::string_view pe
   return static_cast<std::int32_t>(std::clamp<std::int64_t>(*quota_us / *period_us, 1, INT32_MAX));
 }
 
-std::string first_line(std::string text) {
-  text.resize(std::min(text.find('\n'), text.size()));
-  return text;
-}
-
 std::optional<std::int32_t> limit_in(const std::string& directory, bool is_version1) {
   if (is_version1) {
     return limit_of(first_line(read_kernel_file(directory + "/cpu.cfs_quota_us")),

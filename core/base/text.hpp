@@ -17,6 +17,11 @@
 
 namespace gantry {
 
+// Returns the text up to its first line break.
+inline std::string first_line(std::string_view text) {
+  return std::string(text.substr(0, text.find('\n')));
+}
+
 // Appends blanks to a text that is shorter than `width`.
 inline std::string pad(std::string text, std::size_t width) {
   if (text.size() < width) text.resize(width, ' ');

@@ -219,5 +219,23 @@ INSTANTIATE_TEST_SUITE_P(
                       ElementCase{"float32", 0x3dcccccd, "0.1"},
                       ElementCase{"float64", 0x3fb999999999999a, "0.1"}));
 
+TEST(LargestDifference, IsRelativeToTheExpectedElement) {
+  const Floats expected("float32", {3}, {1, -4, 0});
+
+  EXPECT_EQ(largest_difference(expected.view, expected.view), 0);
+  EXPECT_EQ(largest_difference(Floats("float32", {3}, {1, -5, 0}).view, expected.view), 0.25);
+  EXPECT_NEAR(*largest_difference(Floats("float32", {3}, {1, -4, 1e-7f}).view, expected.view), 0.1,
+              1e-6);
+  EXPECT_EQ(largest_difference(Floats("float32", {3}, {1, NAN, 0}).view, expected.view), HUGE_VAL);
+}
+
+TEST(LargestDifference, IsUnknownForOtherTypesAndShapes) {
+  const Floats floats("float32", {2}, {1, 2});
+
+  EXPECT_EQ(largest_difference(floats.view, Floats("float32", {1, 2}, {1, 2}).view), std::nullopt);
+  EXPECT_EQ(largest_difference(floats.view, Array<std::int32_t>("int32", {2}, {1, 2}).view),
+            std::nullopt);
+}
+
 }  // namespace
 }  // namespace gantry::cli

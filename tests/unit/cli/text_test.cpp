@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tables, sizes, times, progress and error texts.
+// Tables, bars, sizes, times, progress and error texts.
+#include "tools/gantry/common/chart.hpp"
 #include "tools/gantry/common/exit_status.hpp"
 #include "tools/gantry/common/human.hpp"
 #include "tools/gantry/common/progress.hpp"
-#include "tools/gantry/common/statistics.hpp"
 #include "tools/gantry/common/status_line.hpp"
 #include "tools/gantry/common/text_table.hpp"
 
 #include <gtest/gtest.h>
 
-#include <numeric>
+#include <cmath>
 
 namespace gantry::cli {
 namespace {
@@ -92,6 +92,41 @@ TEST(HumanTime, HasThreeSignificantDigits) {
   EXPECT_EQ(human_time(75e9), "75.0 s");
 }
 
+TEST(HumanNumber, HasThreeSignificantDigits) {
+  EXPECT_EQ(human_number(0.417), "0.42");
+  EXPECT_EQ(human_number(12.34), "12.3");
+  EXPECT_EQ(human_number(999.6), "1.00 k");
+  EXPECT_EQ(human_number(194800), "195 k");
+  EXPECT_EQ(human_number(4.56e6), "4.56 M");
+}
+
+constexpr Terminal utf8_terminal{true, false, 80, true};
+
+TEST(Bar, IsAsLongAsItsShare) {
+  EXPECT_EQ(bar_text(0, 8, no_terminal), "");
+  EXPECT_EQ(bar_text(0.001, 8, no_terminal), "#");
+  EXPECT_EQ(bar_text(0.5, 8, no_terminal), "####");
+  EXPECT_EQ(bar_text(1, 8, no_terminal), "########");
+  EXPECT_EQ(bar_text(0.5, 8, utf8_terminal), "████");
+  EXPECT_EQ(bar_text(0.55, 8, utf8_terminal), "████▍");
+  EXPECT_EQ(bar_text(0.001, 8, utf8_terminal), "▏");
+}
+
+TEST(Bar, HasNoOtherShares) {
+  EXPECT_EQ(bar_text(-1, 8, no_terminal), "");
+  EXPECT_EQ(bar_text(7, 8, no_terminal), "########");
+  EXPECT_EQ(bar_text(NAN, 8, no_terminal), "");
+}
+
+TEST(Levels, AreBlankOnlyForCountsOf0) {
+  const std::size_t counts[] = {0, 1, 500, 1000};
+
+  EXPECT_EQ(levels_text(counts, no_terminal), " .+@");
+  EXPECT_EQ(levels_text(counts, utf8_terminal), " ▁▄█");
+  EXPECT_EQ(levels_text({}, no_terminal), "");
+  EXPECT_EQ(levels_text(std::span(counts).first(1), no_terminal), " ");
+}
+
 TEST(ProgressText, FillsTheBarInProportion) {
   EXPECT_EQ(progress_text("run", 0, 4, 24), "run [             ] 0/4");
   EXPECT_EQ(progress_text("run", 2, 4, 24), "run [######       ] 2/4");
@@ -131,53 +166,6 @@ TEST(StatusLine, IsTruncatedBeforeTheEdge) {
 TEST(StatusLine, IsNotTruncatedWithinACharacter) {
   EXPECT_EQ(line_over(0, "012\u00e9\u00e9", 6), "\r012\u00e9\u00e9");
   EXPECT_EQ(line_over(0, "012\u00e9\u00e9", 5), "\r012\u00e9");
-}
-
-TEST(Statistics, AreComputedFromUnsortedValues) {
-  std::vector<double> values(200);
-  std::iota(values.rbegin(), values.rend(), 1);
-
-  const Statistics found = statistics_of(values);
-
-  EXPECT_EQ(found.min, 1);
-  EXPECT_EQ(found.median, 100.5);
-  EXPECT_EQ(found.p99, 198);
-  EXPECT_EQ(found.max, 200);
-}
-
-TEST(RunTimes, AreExactAsLongAsAllAreStored) {
-  RunTimes times;
-  for (int i = 200; i > 0; --i) times.add(i);
-
-  EXPECT_EQ(times.count(), 200u);
-  EXPECT_EQ(times.first(), 200);
-  EXPECT_EQ(times.statistics().min, 1);
-  EXPECT_EQ(times.statistics().median, 100.5);
-  EXPECT_EQ(times.statistics().p99, 198);
-  EXPECT_EQ(times.statistics().max, 200);
-}
-
-// Values that increase: a sample of the first or of the last ones would show.
-TEST(RunTimes, OfManyRunsAreASampleInConstantMemory) {
-  RunTimes times;
-  constexpr int count = 1'000'000;
-  for (int i = 0; i < count; ++i) times.add(i);
-
-  EXPECT_EQ(times.stored_count(), RunTimes::max_stored);
-  EXPECT_EQ(times.count(), static_cast<std::size_t>(count));
-  EXPECT_EQ(times.first(), 0);
-  EXPECT_EQ(times.statistics().min, 0);
-  EXPECT_EQ(times.statistics().max, count - 1);
-  // 10 standard deviations of a sample.
-  EXPECT_NEAR(times.statistics().median, count * 0.5, count * 0.02);
-  EXPECT_NEAR(times.statistics().p99, count * 0.99, count * 0.004);
-}
-
-TEST(Statistics, OfOneValueAreThatValue) {
-  const Statistics found = statistics_of({7});
-
-  EXPECT_EQ(found.median, 7);
-  EXPECT_EQ(found.p99, 7);
 }
 
 TEST(ErrorText, BeginsWithTheProgramAndKeepsContextLines) {

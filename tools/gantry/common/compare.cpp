@@ -102,6 +102,23 @@ Status compare(const ArrayView& found, const ArrayView& expected, Tolerance tole
   return different(std::move(text));
 }
 
+std::optional<double> largest_difference(const ArrayView& found, const ArrayView& expected) {
+  constexpr long double min = 1e-6L;
+  const auto reader = element_reader(found.dtype);
+  if (!reader || !same_dtype(found.dtype, expected.dtype) || found.shape != expected.shape)
+    return std::nullopt;
+  long double largest = 0;
+  std::vector<std::uint8_t> room;
+  for (std::uint64_t i = 0; i < found.element_count(); ++i) {
+    const long double a = (*reader)(element_at(found.bytes, found.dtype, i, room));
+    const long double b = (*reader)(element_at(expected.bytes, found.dtype, i, room));
+    if (std::isnan(a) != std::isnan(b)) return HUGE_VAL;
+    if (std::isnan(a) || a == b) continue;
+    largest = larger(std::fabs(a - b) / std::max(std::fabs(b), min), largest);
+  }
+  return static_cast<double>(largest);
+}
+
 Status compare_all(std::span<const ArrayView> found, std::span<const ArrayView> expected,
                    Tolerance tolerance) {
   const auto names = [](std::span<const ArrayView> arrays) {

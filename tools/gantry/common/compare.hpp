@@ -8,6 +8,7 @@
 #include <gantry/result.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -49,5 +50,11 @@ Status compare(const ArrayView& found, const ArrayView& expected, Tolerance tole
 // file has, is compared with the only one that was found.
 Status compare_all(std::span<const ArrayView> found, std::span<const ArrayView> expected,
                    Tolerance tolerance);
+
+// Returns the largest relative difference of an element; expected values below 1e-6 count as 1e-6, and
+// a NaN in one of the arrays as infinite.
+//
+// returns  nullopt  another type or shape, or elements that are not numbers
+std::optional<double> largest_difference(const ArrayView& found, const ArrayView& expected);
 
 }  // namespace gantry::cli

@@ -10,6 +10,8 @@
 namespace gantry::cli {
 
 using gantry::human_size;
+// "0.42", "12.3", "195 k", "4.56 M": three significant digits.
+std::string human_number(double number);
 // "870 ns", "12.3 us", "4.56 ms", "1.23 s": three significant digits.
 std::string human_time(double nanoseconds);
 

@@ -18,13 +18,15 @@ struct Terminal {
   bool colour = false;
   // columns; 0: no limit
   int width = 0;
+  // characters outside ASCII are shown
+  bool utf8 = false;
 
   // Returns the text in the colour of `tone`, or unchanged.
   std::string paint(const Message& text, Tone tone) const;
 };
 
 // The terminal of a file descriptor. No colour if NO_COLOR is set and not empty, or if TERM is not
-// set or "dumb".
+// set or "dumb". UTF-8 if the first of LC_ALL, LC_CTYPE and LANG that is set and not empty names it.
 //
 // source   no-color.org
 Terminal terminal_of(int descriptor);
