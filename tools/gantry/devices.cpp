@@ -2,6 +2,7 @@
 #include "core/base/json_document.hpp"
 #include "tools/gantry/command.hpp"
 #include "tools/gantry/common/escape.hpp"
+#include "tools/gantry/common/human.hpp"
 #include "tools/gantry/common/terminal.hpp"
 #include "tools/gantry/driver_guard.hpp"
 #include "tools/gantry/option_checks.hpp"
@@ -17,15 +18,31 @@
 namespace gantry::cli {
 namespace {
 
+// An attribute for people: sizes and frequencies have fitting units instead of those of the name.
+std::string attribute_line(const ListedAttribute& attribute) {
+  constexpr std::string_view bytes = "_bytes", kilohertz = "_khz";
+  const std::string_view name = attribute.name;
+  const auto number =
+      attribute.is_number ? parse_number<std::uint64_t>(attribute.text) : std::nullopt;
+  const auto line = [](std::string_view title, std::string_view text) {
+    return text_line("  ", escaped(title), "  ", escaped(text));
+  };
+  if (number && name.ends_with(bytes))
+    return line(name.substr(0, name.size() - bytes.size()), human_size(*number));
+  if (number && name.ends_with(kilohertz)) {
+    return line(name.substr(0, name.size() - kilohertz.size()),
+                human_number(1000 * static_cast<double>(*number)) + "Hz");
+  }
+  return line(name, attribute.text);
+}
+
 std::string devices_text(const std::vector<ListedDevice>& devices) {
   const Terminal terminal = terminal_of(STDOUT_FILENO);
   std::string text;
   for (const ListedDevice& device : devices) {
     text += terminal.paint({escaped(device.name), ":", device.index}, Tone::heading);
     text += text_line("  ", device.plugin.empty() ? "built in" : escaped(device.plugin));
-    for (const auto& [name, value] : device.attributes) {
-      text += text_line("  ", escaped(name), "  ", escaped(value));
-    }
+    for (const ListedAttribute& each : device.attributes) text += attribute_line(each);
     if (!device.same_as.empty()) {
       text +=
           text_line("  same device as  ",
@@ -41,7 +58,10 @@ void write_device(const ListedDevice& device, JsonWriter& json) {
   json.field("index", device.index);
   json.field("plugin", text_or_null(device.plugin));
   json.begin_object("attributes");
-  for (const auto& [name, value] : device.attributes) json.field(json_text(name), json_text(value));
+  for (const ListedAttribute& each : device.attributes) {
+    json.key(json_text(each.name));
+    each.is_number ? json.number(each.text) : json.value(json_text(each.text));
+  }
   json.end();
   write_texts("same_as", device.same_as, json);
 }

@@ -76,10 +76,8 @@ DeviceAttributes TargetDevices::attributes() {
       for (const Message& problem : problems_) error.at(problem);
       return error;
     }
-    const auto value = std::ranges::find(found->attributes, attribute,
-                                         &std::pair<std::string, std::string>::first);
-    if (value == found->attributes.end()) return std::optional<std::string>();
-    return std::optional<std::string>(value->second);
+    const std::string_view value = found->attribute(attribute);
+    return value.empty() ? std::optional<std::string>() : std::optional(std::string(value));
   };
 }
 

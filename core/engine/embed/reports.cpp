@@ -50,7 +50,8 @@ Result<Value> devices(RuntimeState& runtime) {
   ValueList all;
   for (const ListedDevice& info : list_devices(runtime, problems)) {
     ValueList device, attributes;
-    for (const auto& [name, text] : info.attributes) GANTRY_CHECK(attributes.member(name, text));
+    for (const ListedAttribute& each : info.attributes)
+      GANTRY_CHECK(attributes.member(each.name, each.text));
     GANTRY_TRY(Value map, attributes.map());
     GANTRY_CHECK(device.member("name", info.name));
     GANTRY_CHECK(device.member("type", std::int64_t{info.type}));

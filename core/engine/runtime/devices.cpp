@@ -49,15 +49,15 @@ constexpr Attribute kAttributes[] = {
     {GANTRY_ATTRIBUTE_PRODUCT_ID, "product_id"},
 };
 
-// Converts an attribute to text. The object of a value that is neither a number nor a text is not
+// Converts an attribute, without its name. The object of a value that is neither a number nor a text is not
 // accessed, because it may be invalid.
-Result<std::string> attribute_text(gantry_value given) {
+Result<ListedAttribute> listed(gantry_value given) {
   switch (given.kind) {
     case GANTRY_INT:
     case GANTRY_BOOL:
-      return concat(given.i);
+      return ListedAttribute{{}, concat(given.i), true};
     case GANTRY_FLOAT:
-      return concat(given.f);
+      return ListedAttribute{{}, concat(given.f)};
     case GANTRY_STRING:
       if (given.object == nullptr) return bug("a text at address 0").with_reason("RESULT_KIND");
       [[fallthrough]];
@@ -66,7 +66,7 @@ Result<std::string> attribute_text(gantry_value given) {
       gantry_bytes text{};
       gantry_value_bytes(&value.get(), &text);
       const std::string_view shown(text.data, text.size);
-      if (is_utf8(shown)) return std::string(shown);
+      if (is_utf8(shown)) return ListedAttribute{{}, std::string(shown)};
       return invalid("a text that is not UTF-8, ", shown).with_reason("TEXT_UTF8");
     }
     default:
@@ -75,8 +75,9 @@ Result<std::string> attribute_text(gantry_value given) {
   }
 }
 
-// Returns the text of one attribute of a device; empty if it does not apply.
-Result<std::string> attribute_of(const Device& device, std::int32_t index, const Attribute& asked) {
+// Returns one attribute of a device, without its name; its text is empty if it does not apply.
+Result<ListedAttribute> attribute_of(const Device& device, std::int32_t index,
+                                     const Attribute& asked) {
   const std::string function = concat("attribute ", asked.name);
   gantry_value value{};
   const Status read = call_table(device, index, function, [&](gantry_status* said) {
@@ -86,11 +87,11 @@ Result<std::string> attribute_of(const Device& device, std::int32_t index, const
     const Error& error = read.error();
     const bool is_reported = error.reason == "EXCEPTION" || error.reason == "STATUS_CODE" ||
                              error.code == Code::lost || !may_call(device);
-    return is_reported ? Result<std::string>(error) : std::string();
+    return is_reported ? Result<ListedAttribute>(error) : ListedAttribute();
   }
-  auto text = attribute_text(value);
-  if (text.ok()) return text;
-  Error error = std::move(text).error();
+  auto read_value = listed(value);
+  if (read_value.ok()) return read_value;
+  Error error = std::move(read_value).error();
   error.message = Message(function, " of ", described(device), " returns ", error.message);
   return error;
 }
@@ -105,32 +106,27 @@ std::vector<ListedDevice> devices_of(const Device& device, std::vector<Message>&
   for (std::int32_t index = 0; index < *count; ++index) {
     ListedDevice info{device.name, device.type, index, device.plugin, {}, {}};
     for (const Attribute& attribute : kAttributes) {
-      auto text = attribute_of(device, index, attribute);
-      if (!text.ok()) {
-        problems.push_back(text.error().message);
+      auto read = attribute_of(device, index, attribute);
+      if (!read.ok()) {
+        problems.push_back(read.error().message);
         // One defect is reported for each device; its other attributes are not read.
         break;
       }
-      if (!text->empty()) info.attributes.emplace_back(attribute.name, std::move(*text));
+      if (read->text.empty()) continue;
+      read->name = attribute.name;
+      info.attributes.push_back(*std::move(read));
     }
     all.push_back(std::move(info));
   }
   return all;
 }
 
-// Empty: the device has none.
-std::string_view uuid_of(const ListedDevice& device) {
-  const auto found =
-      std::ranges::find(device.attributes, "uuid", &std::pair<std::string, std::string>::first);
-  return found == device.attributes.end() ? std::string_view() : found->second;
-}
-
 void find_same(std::vector<ListedDevice>& all) {
   for (ListedDevice& device : all) {
-    const std::string_view uuid = uuid_of(device);
+    const std::string_view uuid = device.attribute("uuid");
     if (uuid.empty()) continue;
     for (const ListedDevice& other : all) {
-      if (&other != &device && uuid_of(other) == uuid)
+      if (&other != &device && other.attribute("uuid") == uuid)
         device.same_as.push_back(concat(other.name, ":", other.index));
     }
   }
@@ -176,6 +172,11 @@ Error unknown_device(RuntimeState& state, const std::string& name, Error cause) 
 }
 
 }  // namespace
+
+std::string_view ListedDevice::attribute(std::string_view wanted) const {
+  const auto found = std::ranges::find(attributes, wanted, &ListedAttribute::name);
+  return found == attributes.end() ? std::string_view() : found->text;
+}
 
 Result<gantry_device_id> find_device(RuntimeState& state, std::string_view name) {
   GANTRY_TRY(const DeviceName asked, parse_device_name(name));

@@ -11,12 +11,19 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace gantry {
 
 struct RuntimeState;
+
+struct ListedAttribute {
+  // "total_global_memory_bytes"
+  std::string name;
+  std::string text;
+  // the text is a whole number
+  bool is_number = false;
+};
 
 // One device of an installed plugin.
 struct ListedDevice {
@@ -27,9 +34,12 @@ struct ListedDevice {
   std::int32_t index;
   // id of the plugin; empty: the core
   std::string plugin;
-  std::vector<std::pair<std::string, std::string>> attributes;
+  std::vector<ListedAttribute> attributes;
   // Devices with the same UUID, which other drivers serve: "vulkan:0". Only where all are listed.
   std::vector<std::string> same_as;
+
+  // Returns the text of an attribute; empty: the device has none.
+  std::string_view attribute(std::string_view wanted) const;
 };
 
 // Returns the number of devices of a kind.

@@ -54,12 +54,20 @@ TEST(Devices, OfAPluginAreListedWithTheirAttributes) {
                                      "  multiprocessors  1\n"
                                      "  max_threads_per_block  1024\n"
                                      "  warp_size  1\n"
-                                     "  total_global_memory_bytes  67108864\n"
-                                     "  available_global_memory_bytes  67108864\n"
-                                     "  allocated_bytes  0\n"
+                                     "  total_global_memory  64.0 MiB\n"
+                                     "  available_global_memory  64.0 MiB\n"
+                                     "  allocated  0 B\n"
                                      "  uuid  abac0500000000000000000000000001\n"
                                      "  vendor_id  43948\n"
                                      "  product_id  1\n"));
+}
+
+TEST(Devices, HaveNumbersInTheDocument) {
+  const Outcome devices = gantry({"devices", "--json"});
+
+  EXPECT_EQ(devices.status, 0);
+  EXPECT_THAT(devices.out, AllOf(HasSubstr("\"total_global_memory_bytes\": 67108864,"),
+                                 HasSubstr("\"uuid\": \"abac0500000000000000000000000001\"")));
 }
 
 TEST(Devices, AreCheckedForThePayloadsOfAnArtifact) {
