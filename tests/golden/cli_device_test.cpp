@@ -227,7 +227,14 @@ TEST_P(Devices, AreThoseThatTheArtifactNames) {
 
   EXPECT_EQ(gantry(run).err, line);
   EXPECT_THAT(gantry(quiet).err, IsEmpty());
-  EXPECT_THAT(gantry({"bench", run[1], "--repeat", "1"}).out, HasSubstr(kind_.name));
+  const Outcome bench = gantry({"bench", run[1], "--repeat", "1"});
+  EXPECT_THAT(bench.out, HasSubstr(kind_.name));
+  // The operators have the names of the graph's nodes, not those of their kernels.
+  EXPECT_THAT(bench.out, HasSubstr("  tvmgen_default_fused_nn_softmax\n"));
+  EXPECT_THAT(bench.out, Not(HasSubstr("_kernel")));
+  EXPECT_THAT(bench.out, HasSubstr("\n  host to device  median "));
+  EXPECT_THAT(bench.out, HasSubstr(" for 256 B\n"));
+  EXPECT_THAT(bench.out, HasSubstr("\n  device to host  median "));
   EXPECT_THAT(gantry({"run", "tvm-0.12/axpy2_" + kind_.name + ".so", "--function", "axpy2", "--arg",
                       "zeros:float32[4]", "--arg", "zeros:float32[4]", "--arg", "zeros:float32[4]"})
                   .err,
@@ -286,6 +293,8 @@ TEST_F(OpenClVm, IsMeasuredOnTheDevice) {
   EXPECT_EQ(bench.status, 0) << bench.err;
   EXPECT_THAT(bench.out, HasSubstr(" on opencl:0\n"));
   EXPECT_THAT(bench.out, HasSubstr("  softmax_kernel\n"));
+  EXPECT_THAT(bench.out, HasSubstr("\n  host to device  median "));
+  EXPECT_THAT(bench.out, HasSubstr("\n  device to host  median "));
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, Devices, ::testing::ValuesIn(kinds),

@@ -86,7 +86,7 @@ TEST_F(Model, RunsUnderAnyName) {
   EXPECT_THAT(run.out, StartsWith("out  float32[3]  2 5 -6\n"));
   EXPECT_EQ(bench.status, 0);
   EXPECT_THAT(bench.err, IsEmpty());
-  EXPECT_THAT(bench.out, HasSubstr("operators (1)\n"));
+  EXPECT_THAT(bench.out, HasSubstr("operators (2)\n"));
 }
 
 // One weight, "x" of float32[3] with the bytes 1 to 12.
@@ -108,7 +108,7 @@ TEST_F(Model, HasItsWeightsAsInputs) {
   EXPECT_EQ(run.status, 0) << run.err;
   EXPECT_THAT(run.out, StartsWith("out  float32[3]  3.0799792e-36 "));
   EXPECT_EQ(bench.status, 0) << bench.err;
-  EXPECT_THAT(bench.out, HasSubstr("operators (1)\n"));
+  EXPECT_THAT(bench.out, HasSubstr("operators (2)\n"));
   EXPECT_EQ(each.status, 1);
   EXPECT_THAT(each.err, StartsWith("gantry: the model has no input from a file, --each requires "
                                    "one\n  inputs of the model: x float32[3]\n"));

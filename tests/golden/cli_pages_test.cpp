@@ -40,5 +40,7 @@ TEST(CommandPage, ShowsWhatTheCommandsPrint) {
   EXPECT_EQ(run_examples("tools/gantry/README.md"), 5);
 }
 
+TEST(BenchPage, ShowsWhatTheCommandsPrint) { EXPECT_EQ(run_examples("tools/gantry/BENCH.md"), 3); }
+
 }  // namespace
 }  // namespace gantry::test

@@ -466,54 +466,6 @@ TEST(Run, WritesJsonAndATrace) {
   EXPECT_THAT(spans.dump(), HasSubstr("\"ph\":\"X\""));
 }
 
-TEST(Bench, ReportsTimesOperatorsAndMemory) {
-  const Outcome bench = with_graph(
-      {"bench", "tvm-0.12/digits_mlp_c.so", "--repeat", "5", "--threads", "3", "--json"});
-
-  ASSERT_EQ(bench.status, 0) << bench.err;
-  const auto json = nlohmann::json::parse(bench.out);
-  EXPECT_EQ(json["times"]["runs"], 5);
-  EXPECT_EQ(json["threads"], 3);
-  EXPECT_GE(json["cpus"], 1);
-  EXPECT_GE(json["other_cpus"], 0);
-  EXPECT_EQ(json["operators"].size(), 4u);
-  EXPECT_EQ(json["memory"]["mapped"], read_file(golden("tvm-0.12/digits_mlp_c.so")).size());
-  EXPECT_GT(json["memory"]["allocated"]["cpu:0"], 0);
-}
-
-// The operators are the parts of a run, and the runs are in order. A busy machine disturbs some
-// measurements, not all of several.
-TEST(Bench, HasTimesOfOperatorsThatMakeUpARun) {
-  struct Model {
-    std::string_view plugin, file;
-  };
-  for (const Model& model :
-       {Model{"graph", "tvm-0.12/digits_mlp_c.so"}, Model{"aot", "tvm-0.12/digits_mlp_aot_llvm.so"},
-        Model{"relax", "relax/cnn_llvm.so"}}) {
-    std::string ratios;
-    bool is_close = false;
-    for (int i = 0; i < 8 && !is_close; ++i) {
-      const Outcome bench =
-          run_gantry({"--plugins", built_plugins(model.plugin), "bench", std::string(model.file),
-                      "--repeat", "5", "--threads", "1", "--json"});
-      ASSERT_EQ(bench.status, 0) << bench.err;
-      const auto json = nlohmann::json::parse(bench.out);
-      const auto& times = json["times"];
-      double sum = 0;
-      for (const auto& one : json["operators"]) sum += one["mean_ns"].get<double>();
-      const double median = times["median_ns"];
-      EXPECT_LE(times["min_ns"], median);
-      EXPECT_LE(median, times["p99_ns"]);
-      EXPECT_GT(times["load_ns"], 0);
-      EXPECT_GT(times["create_ns"], 0);
-      EXPECT_GE(json["memory"]["after"]["peak"], json["memory"]["after"]["resident"]);
-      ratios += " " + std::to_string(sum / median);
-      is_close = sum > median / 4 && sum < median * 3;
-    }
-    EXPECT_TRUE(is_close) << model.file << ": operators take" << ratios << " times a run";
-  }
-}
-
 TEST(InspectServedBy, IsThePluginOfTheManifest) {
   const Outcome inspect = with_graph({"inspect", "--json", "tvm-0.12/digits_mlp_opencl.so"});
 

@@ -63,7 +63,7 @@ if(TARGET gantry_cli)
     add_dependencies(cli_targets gantry_plugin_cuda gantry_fake_nvrtc)
   endif()
   gantry_add_test(cli_status LABELS cli SOURCES cli_status_test.cpp LIBRARIES gantry_cli_command)
-  gantry_add_test(cli_run LABELS golden SOURCES cli_run_test.cpp
+  gantry_add_test(cli_run LABELS golden SOURCES cli_run_test.cpp cli_bench_test.cpp
     LIBRARIES gantry_cli_command gantry_arrays nlohmann_json::nlohmann_json)
   add_dependencies(cli_run gantry_plugin_aot golden_aot_usmp)
   gantry_add_test(cli_model LABELS cli SOURCES cli_model_test.cpp

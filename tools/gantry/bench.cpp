@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tools/gantry/bench_measure.hpp"
 #include "tools/gantry/bench_report.hpp"
 #include "tools/gantry/command.hpp"
 #include "tools/gantry/common/arg_spec.hpp"
-#include "tools/gantry/common/machine_load.hpp"
-#include "tools/gantry/common/progress.hpp"
-#include "tools/gantry/common/statistics.hpp"
 #include "tools/gantry/common/stopwatch.hpp"
 #include "tools/gantry/common/terminal.hpp"
+#include "tools/gantry/driver_guard.hpp"
 #include "tools/gantry/model.hpp"
 #include "tools/gantry/model_devices.hpp"
 #include "tools/gantry/model_input.hpp"
@@ -15,338 +14,285 @@
 #include "tools/gantry/session.hpp"
 #include "tools/gantry/time_limit.hpp"
 
-#include "core/base/running_code.hpp"
-#include "core/base/trace/self_times.hpp"
-#include "core/base/trace/span.hpp"
+#include "core/base/output_file.hpp"
+#include "core/base/text.hpp"
 #include "core/engine/embed/objects.hpp"
 #include "core/engine/native/thread_pool.hpp"
-#include "core/engine/tensor/device_set.hpp"
-#include "core/formats/aot_metadata.hpp"
-#include "core/formats/type_key.hpp"
+#include "core/engine/runtime/default_devices.hpp"
+#include "core/engine/runtime/devices.hpp"
 
-#include <gantry/embed/executor.hpp>
 #include <gantry/quoted.hpp>
-#include <gantry/value.hpp>
 
 #include <algorithm>
 #include <filesystem>
-#include <functional>
-#include <map>
 
 namespace gantry::cli {
 namespace {
 
-// time of the steady runs without --repeat
-constexpr double enough_ns = 1e9;
-constexpr std::size_t fewest_runs = 20;
-constexpr std::size_t max_runs = 100000;
-// profiling runs; the operator table shows the mean of them
-constexpr int profiles = 10;
-// whose median on the device's clock is shown
-constexpr int timed_runs = 20;
+constexpr std::string_view all_devices = "all";
 
 struct BenchOptions {
   std::string file;
-  // empty: those that the artifact names
+  // empty: those that the artifact names; "all" alone: each of the host, one after the other
   std::vector<std::string> devices;
   std::vector<std::string> inputs;
   // a directory, for inputs that no file sets; empty: none
   std::string weights;
-  // of a virtual machine; empty: its only function or "main"
-  std::string function;
-  // 0: until enough_ns
-  std::size_t repeat = 0;
+  BenchPlan plan;
+  // documents of --json and Chrome traces; empty: none
+  std::string baseline, trace;
   // seconds; 0: not given
   int timeout = 0;
-  bool capture = false;
   LoadOptions load;
-  bool json = false;
+  bool json = false, csv = false;
+
+  bool is_of_all() const { return devices.size() == 1 && devices.front() == all_devices; }
 };
 
-// A model whose inputs are set.
-class MeasuredModel {
- public:
-  // task     [in]   empty: none
-  MeasuredModel(Session session, Task task)
-      : session_(std::move(session)), task_(std::move(task)) {}
-
-  Session& session() { return session_; }
-  Status run() {
-    if (outputs_.empty()) return session_.run({.task = task_});
-    GANTRY_CHECK(session_.run_into(outputs_, {.task = task_}));
-    return {};
-  }
-  // Further runs fill the outputs of the last one. Each run of a virtual machine creates its outputs
-  // in any case.
-  Status reuse_outputs() {
-    GANTRY_TRY(kept_, session_.outputs());
-    for (const NamedValue& output : kept_) outputs_.push_back(output.value.value());
-    return {};
-  }
-
- private:
-  Session session_;
-  Task task_;
-  std::vector<NamedValue> kept_;
-  // of kept_; empty: each run creates its outputs
-  std::vector<gantry_value> outputs_;
-};
-
-// The operators of a total of `profiles` runs, the slowest first.
-std::vector<NamedTime> means_of(const std::map<std::string, double>& total) {
-  std::vector<NamedTime> operators;
-  for (const auto& [name, ns] : total) operators.push_back({name, ns / profiles});
-  std::ranges::stable_sort(operators, std::greater(), &NamedTime::ns);
-  return operators;
-}
-
-// False for the functions of a model compiled ahead of time that call its operators.
-bool is_operator(const NamedTime& one, std::string_view function) {
-  return one.name != function && !one.name.ends_with("__tvm_main__");
-}
-
-// Sets the inputs of an executor of a model.
-Status set_inputs(Executor& executor, const Session& model, const InputValues& values,
-                  std::span<const ModelInput> inputs) {
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (values[i].is_none()) continue;
-    GANTRY_TRY(const Tensor tensor, values[i].tensor());
-    GANTRY_CHECK(executor.set_input(model.inputs()[i].name, tensor));
-  }
-  for (const ModelInput& input : inputs) GANTRY_CHECK(executor.set_input(input.name, input.tensor));
-  return {};
-}
-
-Result<std::vector<NamedTime>> profile_graph(const Module& graph, const Session& model,
-                                             const InputValues& values,
-                                             std::span<const ModelInput> inputs,
-                                             std::span<const gantry_device_id> devices) {
-  GANTRY_TRY(const Function create, graph.function("debug_create"));
-  std::vector<gantry_value> args(1);
-  args[0].kind = GANTRY_CSTRING;
-  args[0].cstring = model.name().c_str();
-  for (const gantry_device_id id : devices) args.push_back(device_value(id));
-  GANTRY_TRY(const Any made, create.call(args));
-  GANTRY_TRY(Module module, made.module());
-  GANTRY_TRY(const Function run_profile, module.function("profile"));
-  GANTRY_TRY(Executor executor, Executor::wrap(std::move(module)));
-  GANTRY_CHECK(set_inputs(executor, model, values, inputs));
-  GANTRY_CHECK(executor.run());
-
-  std::map<std::string, double> total;
-  for (int i = 0; i < profiles; ++i) {
-    GANTRY_TRY(const Any times, run_profile());
-    GANTRY_TRY(const std::vector<Any> entries, times.items());
-    for (std::size_t k = 0; k + 1 < entries.size(); k += 2) {
-      GANTRY_TRY(const std::string name, entries[k].text());
-      GANTRY_TRY(const std::int64_t ns, entries[k + 1].integer());
-      total[name] += static_cast<double>(ns);
-    }
-  }
-  return means_of(total);
-}
-
-// Times the calls of a function of a virtual machine, or of code that is compiled ahead of time, in a
-// runtime that records them. Recording takes as long as a small kernel, so functions that make calls
-// share what these leave of a run.
-//
-// weights  [in]   NULL: none
-// run_ns   [in]   of a run that is not recorded
-Result<std::vector<NamedTime>> profile_function(const BenchOptions& options, const Globals& globals,
-                                                std::span<const std::string> devices,
-                                                const ModelWeights* weights,
-                                                std::span<const ModelInput> inputs, double run_ns) {
-  GANTRY_TRY(const Runtime runtime, open_runtime(globals, true));
-  GANTRY_TRY(const Module loaded, load_model(runtime, options.file, options.load, options.devices));
-  std::string function = options.function;
-  GANTRY_TRY(const Module module, selected_model(loaded, function));
-  GANTRY_TRY(Session model,
-             model_session(runtime, module,
-                           {.devices = {devices.begin(), devices.end()}, .function = function}));
-  GANTRY_TRY(const auto ids, device_ids(runtime, devices));
-  InputValues values;
-  if (weights != nullptr) {
-    GANTRY_TRY(values, weights->load(runtime, model, devices.front()));
-  }
-  GANTRY_CHECK(set_values(model, values));
-  GANTRY_CHECK(set_inputs(model, inputs));
-  const auto run = [&]() -> Status {
-    GANTRY_CHECK(model.run());
-    return synchronize(runtime, ids);
-  };
-  GANTRY_CHECK(run());
-  const TraceRecorder& trace = *state_of(runtime.get())->trace;
-  const std::size_t before = trace.events().size();
-  for (int i = 0; i < profiles; ++i) GANTRY_CHECK(run());
-  const std::vector<TraceEvent> events = trace.events();
-  double callers = 0, others = 0;
-  const auto times = self_times(std::span(events).subspan(before));
-  for (const auto& [name, time] : times) (time.has_calls ? callers : others) += time.ns;
-  const double left = std::max(run_ns * profiles - others, 0.0);
-  std::map<std::string, double> total;
-  for (const auto& [name, time] : times) {
-    total[name] = time.has_calls ? time.ns * std::min(left / std::max(callers, 1.0), 1.0) : time.ns;
-  }
-  return means_of(total);
-}
-
-// The memory that each device reports as allocated; devices without this attribute are left out.
-std::vector<DeviceBytes> memory_of(const Runtime& runtime, std::span<const gantry_device_id> ids) {
-  std::vector<DeviceBytes> memory;
-  const auto add = [&](gantry_device_id id) {
-    const auto device = runtime.device_table(id);
-    if (!device.ok()) return;
-    const gantry_device_table& table = *device->table;
-    gantry_value value{};
-    if (table.attribute(device->self, id.index, GANTRY_ATTRIBUTE_ALLOCATED_BYTES, &value,
-                        nullptr) != GANTRY_OK ||
-        value.kind != GANTRY_INT) {
-      return;
-    }
-    memory.push_back({concat(table.name, ":", id.index),
-                      static_cast<std::uint64_t>(std::max<std::int64_t>(value.i, 0))});
-  };
-  const gantry_device_id cpu{kCpu, 0};
-  add(cpu);
-  for (const gantry_device_id id : ids) {
-    if (id.type != kCpu) add(id);
-  }
-  return memory;
-}
-
-// Times the work of further runs on each device's own clock; devices without events are left out.
-Result<std::vector<NamedTime>> device_times(const Runtime& runtime, MeasuredModel& model,
-                                            std::span<const gantry_device_id> ids) {
-  std::vector<NamedTime> times;
-  for (const gantry_device_id id : ids) {
-    GANTRY_TRY(const gantry_device device, runtime.device_table(id));
-    GANTRY_TRY(auto timer, DeviceTimer::create(runtime, id));
-    if (!timer) continue;
-    std::vector<double> runs;
-    for (int i = 0; i < timed_runs; ++i) {
-      GANTRY_CHECK(timer->start());
-      GANTRY_CHECK(model.run());
-      GANTRY_CHECK(timer->stop());
-      GANTRY_TRY(const std::int64_t ns, timer->elapsed());
-      runs.push_back(static_cast<double>(ns));
-    }
-    times.push_back({concat(device.table->name, ":", id.index), statistics_of(runs).median});
-  }
-  return times;
-}
-
-Status run_steadily(const Runtime& runtime, MeasuredModel& model, const BenchOptions& options,
-                    bool quiet, std::span<const gantry_device_id> devices, BenchReport& report) {
-  std::size_t count = options.repeat;
-  if (count == 0) {
-    const double each = std::max(report.first_ns, 1.0);
-    count = std::clamp(static_cast<std::size_t>(enough_ns / each), fewest_runs, max_runs);
-  }
-  Progress progress("bench", count, quiet);
-  const MachineLoad machine;
-  const Stopwatch all;
-  while (report.steady_ns.count() < count) {
-    const Stopwatch run;
-    GANTRY_CHECK(model.run());
-    GANTRY_CHECK(synchronize(runtime, devices));
-    report.steady_ns.add(run.nanoseconds());
-    progress.advance();
-    const bool enough =
-        report.steady_ns.count() >= fewest_runs && all.nanoseconds() > 2 * enough_ns;
-    if (options.repeat == 0 && enough) break;
-  }
-  report.other_cpus = machine.other_cpus();
-  return {};
-}
-
-Result<BenchReport> measure(const BenchOptions& options, const Globals& globals,
-                            const TimeLimit& limit) {
-  // before the model is loaded, so that a wrong name fails early
+// The files that are read and opened before the model is loaded, so that a wrong name fails early.
+struct BenchFiles {
   std::optional<ModelWeights> weights;
-  if (!options.weights.empty()) {
-    GANTRY_TRY(weights, ModelWeights::open(options.weights));
-  }
-  GANTRY_TRY(const Runtime runtime, open_runtime(globals));
-  BenchReport report{.file = options.file,
-                     .function = options.function,
-                     .weights = options.weights,
-                     .capture = options.capture};
-  GANTRY_TRY(const std::int64_t threads, runtime.threads());
-  report.threads = static_cast<int>(threads);
-  report.cpus = usable_cpus();
-  report.before = process_memory();
-  const Stopwatch load;
-  GANTRY_TRY(const Module loaded, load_model(runtime, options.file, options.load, options.devices));
-  report.load_ns = load.nanoseconds();
-  std::error_code ignored;
-  report.file_bytes = std::filesystem::file_size(options.file, ignored);
+  std::vector<Measurement> baseline;
+  std::optional<OutputFile> trace;
 
-  std::string function = options.function;
-  GANTRY_TRY(const Module module, selected_model(loaded, function));
-  GANTRY_TRY(report.devices, reported_devices(runtime, module, options.devices, globals.quiet));
-  const Stopwatch create;
-  GANTRY_TRY(
-      Session session,
-      model_session(runtime, module,
-                    {.devices = report.devices, .function = function, .capture = options.capture}));
-  report.create_ns = create.nanoseconds();
-  std::optional<MeasuredModel> model(std::in_place, std::move(session), limit.task());
-  GANTRY_TRY(const auto devices, device_ids(runtime, report.devices));
-  InputValues values;
-  if (weights) {
-    GANTRY_TRY(values, weights->load(runtime, model->session(), report.devices.front()));
-    GANTRY_CHECK(set_values(model->session(), values));
+  static Result<BenchFiles> open(const BenchOptions& options, const Globals& globals) {
+    BenchFiles files;
+    if (!options.weights.empty()) {
+      GANTRY_TRY(files.weights, ModelWeights::open(options.weights));
+    }
+    if (!options.baseline.empty()) {
+      GANTRY_TRY(files.baseline, read_measurements(options.baseline));
+    }
+    if (options.trace.empty()) return files;
+    GANTRY_TRY(
+        OutputFile trace,
+        OutputFile::open(options.trace, input_files(globals, {options.file, options.baseline})));
+    files.trace.emplace(std::move(trace));
+    if (files.trace->is_standard_output() && (options.json || options.csv))
+      return invalid("standard output is used twice, by --trace and the report");
+    return files;
   }
-  GANTRY_TRY(const std::vector<ModelInput> inputs,
-             options.inputs.empty()
-                 ? zero_inputs(runtime, model->session(), values)
-                 : read_inputs(runtime, model->session(), options.inputs, false, values));
-  GANTRY_CHECK(set_inputs(model->session(), inputs));
-  GANTRY_CHECK(synchronize(runtime, devices));
+};
 
-  const std::string title = run_title(model->session());
-  const CallRecord record(title);
-  const Stopwatch first;
-  GANTRY_CHECK(model->run());
-  GANTRY_CHECK(synchronize(runtime, devices));
-  report.first_ns = first.nanoseconds();
-  GANTRY_TRY(const auto stated_outputs, model->session().function().outputs());
-  if (stated_outputs) GANTRY_CHECK(model->reuse_outputs());
-  // the second run is recorded, later runs replay it
-  if (options.capture) GANTRY_CHECK(model->run());
-  GANTRY_CHECK(run_steadily(runtime, *model, options, globals.quiet, devices, report));
-  GANTRY_TRY(report.device_times, device_times(runtime, *model, devices));
-  report.device_bytes = memory_of(runtime, devices);
-  report.after = process_memory();
-  GANTRY_TRY(report.plugins, runtime.plugins_in_use());
-  // Only graphs have an executor that times its operators. A model that imports graphs has none.
-  GANTRY_TRY(const std::string key, module.type_key());
-  if (key == graph_factory_key || key == old_graph_factory_key) {
-    GANTRY_TRY(report.operators, profile_graph(module, model->session(), values, inputs, devices));
-    return report;
+// A loaded file, and what is the same for all of its devices.
+struct LoadedModel {
+  BenchedModel model;
+  BenchReport report;
+
+  static Result<LoadedModel> load(const BenchOptions& options, const Runtime& runtime,
+                                  const BenchFiles& files, const TimeLimit& limit,
+                                  const LoadOptions& how, const std::vector<std::string>& devices) {
+    LoadedModel loaded;
+    BenchReport& report = loaded.report;
+    report.file = options.file;
+    report.function = options.plan.function;
+    report.weights = options.weights;
+    report.capture = options.plan.capture;
+    GANTRY_TRY(const std::int64_t threads, runtime.threads());
+    report.threads = static_cast<int>(threads);
+    report.cpus = usable_cpus();
+    report.before = process_memory();
+    const Stopwatch load;
+    GANTRY_TRY(loaded.model.module, load_model(runtime, options.file, how, devices));
+    report.load_ns = load.nanoseconds();
+    std::error_code ignored;
+    report.file_bytes = std::filesystem::file_size(options.file, ignored);
+    loaded.model.runtime = runtime;
+    loaded.model.weights = files.weights ? &*files.weights : nullptr;
+    loaded.model.task = limit.task();
+    loaded.model.inputs = [&](const Session& session, const InputValues& values) {
+      return options.inputs.empty() ? zero_inputs(runtime, session, values)
+                                    : read_inputs(runtime, session, options.inputs, false, values);
+    };
+    return loaded;
   }
-  const std::string name(model->session().name());
-  // Frees the weights, which the other runtime loads again.
-  model.reset();
-  values.clear();
-  GANTRY_TRY(report.operators,
-             profile_function(options, globals, report.devices, weights ? &*weights : nullptr,
-                              inputs, report.steady_ns.statistics().median));
-  report.has_hidden_operators = (key == aot_factory_key || key == aot_metadata_key) &&
-                                std::ranges::none_of(report.operators, [&](const NamedTime& one) {
-                                  return is_operator(one, name);
-                                });
+};
+
+// Compares a report with that of the same subject in the baseline, if there is a baseline.
+Status add_comparison(const BenchOptions& options, std::span<const Measurement> baseline,
+                      BenchReport& report) {
+  if (baseline.empty()) return {};
+  const Measurement now = measurement_of(report);
+  GANTRY_TRY(const Measurement* const before, comparable(now.subject, baseline, options.baseline));
+  report.comparison = compare(now, *before);
+  return {};
+}
+
+// Measures the model on these devices. A baseline of another subject is refused before the first run.
+Status measure_on(const BenchOptions& options, const LoadedModel& loaded, const BenchPlan& plan,
+                  std::span<const std::string> devices, std::span<const Measurement> baseline,
+                  bool quiet, BenchReport& report, std::vector<CpuArray>* outputs = nullptr) {
+  const auto check = [&](const BenchReport& so_far) -> Status {
+    if (baseline.empty()) return {};
+    GANTRY_CHECK(comparable(measurement_of(so_far).subject, baseline, options.baseline));
+    return {};
+  };
+  GANTRY_CHECK(measure(loaded.model, plan, devices, quiet, check, report, outputs));
+  return add_comparison(options, baseline, report);
+}
+
+// Returns the devices of this host, and one row for each kind without a device that a plugin serves or
+// the artifact names.
+std::vector<DeviceRow> rows_of(const Runtime& runtime, const Module& module) {
+  RuntimeState& state = *state_of(runtime.get());
+  std::vector<Message> problems;
+  std::vector<DeviceRow> rows;
+  std::vector<std::string> kinds;
+  for (const ListedDevice& device : list_devices(state, problems)) {
+    DeviceRow& row = rows.emplace_back(DeviceRow{concat(device.name, ":", device.index)});
+    kinds.push_back(device.name);
+    row.product = device.attribute("name");
+    if (device.plugin.empty()) row.product = "CPU code";
+  }
+  const auto add_missing = [&](const std::vector<std::string>& names) {
+    for (const std::string& name : names) {
+      const std::string kind = name.substr(0, name.find(':'));
+      if (std::ranges::find(kinds, kind) != kinds.end()) continue;
+      kinds.push_back(kind);
+      const auto found = runtime.device(concat(kind, ":0"));
+      rows.push_back(
+          {.name = kind, .missing = found.ok() ? "no device" : first_line(found.error().message)});
+    }
+  };
+  add_missing(state.plugins->offered_devices());
+  add_missing(implied_devices(*node_of(module.get()).artifact, *state.plugins).names);
+  return rows;
+}
+
+// True if an error is not one of the device.
+bool ends_all(const Error& error) {
+  return error.code == Code::cancelled || error.reason == "BENCH_SUBJECT";
+}
+
+Result<std::vector<DeviceRow>> measure_all(const BenchOptions& options, const Globals& globals,
+                                           const Runtime& runtime, const BenchFiles& files,
+                                           const TimeLimit& limit) {
+  // The row of a kind whose driver fails has the reason.
+  GANTRY_CHECK(exclude_failing_drivers(*state_of(runtime.get())->plugins, globals,
+                                       std::chrono::seconds(default_driver_seconds)));
+  // A missing plugin does not prevent runs on the other devices.
+  LoadOptions how = options.load;
+  how.allow_missing = true;
+  GANTRY_TRY(LoadedModel loaded, LoadedModel::load(options, runtime, files, limit, how, {}));
+  BenchPlan plan = options.plan;
+  GANTRY_TRY(loaded.model.module, selected_model(loaded.model.module, plan.function));
+  std::vector<DeviceRow> rows = rows_of(runtime, loaded.model.module);
+  std::vector<CpuArray> expected;
+  std::optional<Error> first_error;
+  bool has_times = false;
+  for (DeviceRow& row : rows) {
+    row.report = loaded.report;
+    if (!row.missing.empty()) continue;
+    std::vector<Measurement> baseline;
+    for (const Measurement& each : files.baseline) {
+      if (each.subject.devices == std::vector{row.name}) baseline.push_back(each);
+    }
+    std::vector<CpuArray> outputs;
+    const std::string devices[] = {row.name};
+    Status done =
+        measure_on(options, loaded, plan, devices, baseline, globals.quiet, row.report, &outputs);
+    if (!done.ok()) {
+      if (ends_all(done.error())) return std::move(done).error().at("on ", row.name);
+      row.missing = first_line(done.error().message);
+      if (!first_error) first_error = std::move(done).error().at("on ", row.name);
+      continue;
+    }
+    if (!has_times) expected = outputs;
+    has_times = true;
+    for (std::size_t i = 0; i < std::min(outputs.size(), expected.size()); ++i) {
+      const auto difference = largest_difference(view_of(outputs[i]), view_of(expected[i]));
+      if (difference) row.difference = std::max(row.difference.value_or(0), *difference);
+    }
+  }
+  if (!has_times && first_error) return *std::move(first_error);
+  return rows;
+}
+
+Result<BenchReport> measure_one(const BenchOptions& options, const Globals& globals,
+                                const Runtime& runtime, const BenchFiles& files,
+                                const TimeLimit& limit) {
+  GANTRY_TRY(LoadedModel loaded,
+             LoadedModel::load(options, runtime, files, limit, options.load, options.devices));
+  BenchPlan plan = options.plan;
+  GANTRY_TRY(loaded.model.module, selected_model(loaded.model.module, plan.function));
+  GANTRY_TRY(const std::vector<std::string> devices,
+             reported_devices(runtime, loaded.model.module, options.devices, globals.quiet));
+  BenchReport report = loaded.report;
+  GANTRY_CHECK(measure_on(options, loaded, plan, devices, files.baseline, globals.quiet, report));
   return report;
+}
+
+// Returns what is printed.
+Result<std::string> measured(const BenchOptions& options, const Globals& globals,
+                             const Runtime& runtime, const BenchFiles& files,
+                             const TimeLimit& limit) {
+  const auto print_as = [&](const auto& result) {
+    return options.json ? bench_json(result) : options.csv ? bench_csv(result) : bench_text(result);
+  };
+  if (options.is_of_all()) {
+    GANTRY_TRY(const std::vector<DeviceRow> rows,
+               measure_all(options, globals, runtime, files, limit));
+    return print_as(std::span(rows));
+  }
+  GANTRY_TRY(const BenchReport report, measure_one(options, globals, runtime, files, limit));
+  return print_as(report);
 }
 
 Result<ExitStatus> bench(const BenchOptions& options, const Globals& globals) {
   GANTRY_TRY(const TimeLimit limit, TimeLimit::start(options.timeout));
-  auto report = measure(options, globals, limit);
-  if (!report.ok()) {
-    return limit.explained(std::move(report).error()).at("while measuring ", quoted(options.file));
+  auto files = BenchFiles::open(options, globals);
+  if (!files.ok()) {
+    return std::move(files).failure().at("while measuring ", quoted(options.file));
   }
-  print(options.json ? bench_json(*report) : bench_text(*report));
+  GANTRY_TRY(const Runtime runtime, open_runtime(globals, true));
+  auto text = measured(options, globals, runtime, *files, limit);
+  if (files->trace) {
+    GANTRY_TRY(const std::string events, runtime.trace_json());
+    GANTRY_CHECK(files->trace->finish(events));
+  }
+  if (!text.ok()) {
+    return limit.explained(std::move(text).error()).at("while measuring ", quoted(options.file));
+  }
+  if (!files->trace || !files->trace->is_standard_output()) {
+    print(*text);
+  } else if (!globals.quiet) {
+    print_error(*text);
+  }
   return kDone;
+}
+
+void add_plan(CLI::App& command, BenchPlan& plan) {
+  CLI::Option* repeat =
+      command
+          .add_option("--repeat", plan.repeat, "number of steady runs, default: about one second")
+          ->type_name("N")
+          ->check(in_range(1, 1000000000));
+  command.add_option("--duration", plan.seconds, "time of the steady runs, default: 1")
+      ->type_name("SECONDS")
+      ->check(in_range(0.001, 86400.0))
+      ->excludes(repeat);
+  command
+      .add_option("--warmup", plan.warmup,
+                  "runs before the steady ones, the first among them, default: 1")
+      ->type_name("N")
+      ->check(in_range(1, 1000000000));
+  command
+      .add_option("--items", plan.items,
+                  "items in a run, default: the first extent of the first input")
+      ->type_name("N")
+      ->check(in_range(1, 1000000000));
+  command
+      .add_option("--concurrency", plan.at_once,
+                  "also measure runs of this many threads at once, each with an executor of its "
+                  "own and shared parameters: 1,2,4")
+      ->type_name("N,...")
+      ->delimiter(',')
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->take_all()
+      ->check(in_range(1, 1024));
+  command.add_flag("--capture", plan.capture,
+                   "record a run on the device and replay it in the steady runs (CUDA graphs)");
 }
 
 }  // namespace
@@ -359,27 +305,44 @@ void add_bench(CLI::App& app, Invocation& invocation) {
       ->check(not_empty());
   add_repeatable(*command, "--device", "NAME[:N]", options->devices,
                  "device to run on: cpu, opencl:1, ...; default: as the artifact names; may be "
-                 "repeated");
+                 "repeated; all: one after the other on each device of this host");
   add_repeatable(*command, "--input", "[NAME=]FILE", options->inputs,
                  "inputs by name: FILE.npz with all of them, NAME=FILE.npy, "
                  "NAME=FILE.npz:MEMBER; default: zeros; may be repeated",
                  accepted_by(parse_input));
   add_weights(*command, options->weights);
-  add_text(*command, "--function", "NAME", options->function,
+  add_text(*command, "--function", "NAME", options->plan.function,
            "function of a virtual machine, default: its only one, or \"main\"; or "
            "model of an archive");
-  command
-      ->add_option("--repeat", options->repeat, "number of steady runs, default: about one second")
-      ->type_name("N")
-      ->check(in_range(1, 1000000000));
+  add_plan(*command, options->plan);
+  CLI::Option* baseline =
+      add_text(*command, "--baseline", "FILE.json", options->baseline,
+               "compare with an earlier document of --json, and mark what is faster or slower");
+  add_text(*command, "--trace", "FILE.json", options->trace,
+           "write a Chrome trace of the load, the first run and the recorded ones to this file, or "
+           "to standard output (-)");
   add_timeout(*command, options->timeout);
   add_load(*command, options->load);
-  command->add_flag("--capture", options->capture,
-                    "record a run on the device and replay it in the steady runs (CUDA graphs)");
-  command->add_flag("--json", options->json, "print one JSON document");
+  CLI::Option* json = command->add_flag("--json", options->json, "print one JSON document");
+  command->add_flag("--csv", options->csv, "print one line with commas for each series of runs")
+      ->excludes(json)
+      ->excludes(baseline);
+  command->parse_complete_callback([=] {
+    const bool has_all = std::ranges::find(options->devices, all_devices) != options->devices.end();
+    if (!has_all) return;
+    if (!options->is_of_all())
+      throw CLI::ValidationError("--device", "all excludes further devices");
+    if (options->load.strict) throw CLI::ValidationError("--strict", "excludes --device all");
+    if (!options->plan.at_once.empty())
+      throw CLI::ValidationError("--concurrency", "excludes --device all");
+  });
   command->footer(
       "Examples:\n"
       "  gantry bench model.so --device cpu\n"
+      "  gantry bench model.so --device all\n"
+      "  gantry bench model.so --json > before.json\n"
+      "  gantry bench model.so --baseline before.json\n"
+      "  gantry bench model.so --concurrency 1,2,4\n"
       "  gantry bench lm.so --function embed --weights lm.weights --input ids=ids.npy");
   set_action(*command, invocation, options, bench);
 }

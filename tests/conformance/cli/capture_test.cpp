@@ -100,7 +100,7 @@ TEST_F(RunCaptured, IsTimedOnTheDevice) {
   json.push_back("--json");
 
   EXPECT_THAT(gantry(bench).out,
-              AllOf(HasSubstr("  device time   median "), HasSubstr(" on abacus:0\n")));
+              AllOf(HasSubstr("  device time     median "), HasSubstr(" on abacus:0\n")));
   const auto times = nlohmann::json::parse(gantry(json).out)["times"]["device_median_ns"];
   EXPECT_EQ(times.size(), 2u);
   EXPECT_GT(times["abacus:0"].get<double>(), 0);
