@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Recognises handwritten digits with a packed network, on the CPU and on every device that the
-// artifact has kernels for, and prints accuracy and times.
+// artifact has kernels for, and prints the accuracy.
 //
 //     gantry-demo-digits digits.so images.npy labels.npy
-#include "tools/demo/measure.hpp"
+#include "tools/demo/recognise.hpp"
 
 #include <gantry/device_name.hpp>
 #include <gantry/dtype_text.hpp>
 
-#include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstdio>
 #include <cstring>
 
@@ -37,38 +35,19 @@ Result<Tensor> read_array(const Runtime& runtime, const std::string& path, gantr
   return tensor;
 }
 
-// "41 us", "5.1 ms"
-std::string time_text(double us) {
-  char text[32];
-  if (us < 1000) {
-    std::snprintf(text, sizeof text, us < 100 ? "%.1f us" : "%.0f us", us);
-  } else {
-    std::snprintf(text, sizeof text, "%.1f ms", us / 1000);
-  }
-  return text;
-}
-
-void print_table(const std::vector<Measured>& rows) {
-  std::printf("%-9s %-11s %7s %9s %9s %9s %9s  %s\n", "device", "correct", "error", "executor",
-              "first", "median", "p99", "name");
-  for (const Measured& row : rows) {
+void print_table(const std::vector<Recognised>& rows) {
+  std::printf("%-9s %-11s %7s  %s\n", "device", "correct", "error", "name");
+  for (const Recognised& row : rows) {
     if (!row.device.missing.empty()) {
       std::printf("%-9s not available: %s\n", row.device.name.c_str(), row.device.missing.c_str());
       continue;
     }
-    std::vector<double> times(row.run_us.begin() + 1, row.run_us.end());
-    if (times.empty()) times = row.run_us;
-    std::sort(times.begin(), times.end());
-    std::printf("%-9s %-11s %7.0e %9s %9s %9s %9s  %s\n", row.device.name.c_str(),
+    std::printf("%-9s %-11s %7.0e  %s\n", row.device.name.c_str(),
                 concat(row.correct(), " of ", row.guesses.size()).c_str(), row.max_error,
-                time_text(row.create_us).c_str(), time_text(row.run_us.front()).c_str(),
-                time_text(times[times.size() / 2]).c_str(),
-                time_text(times[times.size() * 99 / 100]).c_str(), row.device.product.c_str());
+                row.device.product.c_str());
   }
-  std::printf(
-      "\nerror: largest relative difference from the CPU's outputs, limit is %.0e\n"
-      "median, p99: of all runs but the first, including the copies to the device and back\n",
-      tolerance);
+  std::printf("\nerror: largest relative difference from the CPU's outputs, limit is %.0e\n",
+              tolerance);
 }
 
 Status run(const char* artifact, const char* images_file, const char* labels_file) {
@@ -82,33 +61,29 @@ Status run(const char* artifact, const char* images_file, const char* labels_fil
                    ", expected float32[n, 1, 64] and int64[n] with n >= 1");
   }
 
-  const auto load_start = std::chrono::steady_clock::now();
   // A missing device plugin does not prevent runs on the other devices.
   GANTRY_TRY(const auto module, runtime.load(artifact, {.allow_missing = true}));
-  const std::chrono::duration<double, std::milli> load_time =
-      std::chrono::steady_clock::now() - load_start;
 
   GANTRY_TRY(const std::vector<Device> devices, find_devices(runtime));
-  std::vector<Measured> rows;
+  std::vector<Recognised> rows;
   for (const Device& device : devices) {
     if (!device.missing.empty()) {
       rows.emplace_back().device = device;
       continue;
     }
-    auto measured = measure(runtime, module, device, images, labels);
-    if (!measured.ok()) return std::move(measured).error().at("on ", device.name);
-    measured->max_error = rows.empty() ? 0 : largest_difference(measured->outputs, rows[0].outputs);
-    rows.push_back(*std::move(measured));
+    auto done = recognise(runtime, module, device, images, labels);
+    if (!done.ok()) return std::move(done).error().at("on ", device.name);
+    done->max_error = rows.empty() ? 0 : largest_difference(done->outputs, rows[0].outputs);
+    rows.push_back(*std::move(done));
   }
 
   draw(rows[0].guesses, images.elements<float>());
-  std::printf("%zu images, one per run; the artifact is loaded once, in %.1f ms\n\n",
-              rows[0].guesses.size(), load_time.count());
+  std::printf("%zu images, one per run; the artifact is loaded once\n\n", rows[0].guesses.size());
   print_table(rows);
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
     return unavailable("cannot write to stdout: ", std::strerror(errno));
   }
-  for (const Measured& row : rows) {
+  for (const Recognised& row : rows) {
     if (row.max_error > tolerance) {
       return invalid(row.device.name, ": outputs differ from the CPU's by ", row.max_error,
                      ", limit is ", tolerance);

@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/demo/measure.hpp"
+#include "tools/demo/recognise.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 namespace gantry::demo {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double microseconds_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
-}
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
@@ -40,36 +33,32 @@ Result<std::vector<Device>> find_devices(const Runtime& runtime) {
   return found;
 }
 
-std::size_t Measured::correct() const {
+std::size_t Recognised::correct() const {
   return static_cast<std::size_t>(std::count_if(
       guesses.begin(), guesses.end(), [](const Guess& guess) { return guess.correct(); }));
 }
 
-Result<Measured> measure(const Runtime& runtime, const Module& module, const Device& device,
-                         const Tensor& images, const Tensor& labels) {
-  Measured measured;
-  measured.device = device;
-  const auto create_start = Clock::now();
+Result<Recognised> recognise(const Runtime& runtime, const Module& module, const Device& device,
+                             const Tensor& images, const Tensor& labels) {
+  Recognised done;
+  done.device = device;
   GANTRY_TRY(const Model model, runtime.model(module, {device.name}));
-  GANTRY_TRY(const ModelFunction recognise, model.function());
-  measured.create_us = microseconds_since(create_start);
+  GANTRY_TRY(const ModelFunction network, model.function());
 
   GANTRY_TRY(const Tensor y, runtime.tensor({1, digits}, images.dtype()));
   const std::span<float> scores = y.elements<float>();
   for (std::int64_t i = 0; i < images.shape()[0]; ++i) {
     GANTRY_TRY(const Tensor image, images.row(i));
-    const auto start = Clock::now();
-    GANTRY_TRY(const auto outputs, recognise.run({{"x", image}}));
+    GANTRY_TRY(const auto outputs, network.run({{"x", image}}));
     GANTRY_TRY(const Tensor output, outputs.front().value.tensor());
     GANTRY_CHECK(runtime.copy(output, y));
-    measured.run_us.push_back(microseconds_since(start));
     const auto best = std::max_element(scores.begin(), scores.end());
     const auto image_index = static_cast<std::size_t>(i);
-    measured.guesses.push_back(
+    done.guesses.push_back(
         {image_index, labels.elements<std::int64_t>()[image_index], best - scores.begin(), *best});
-    measured.outputs.insert(measured.outputs.end(), scores.begin(), scores.end());
+    done.outputs.insert(done.outputs.end(), scores.begin(), scores.end());
   }
-  return measured;
+  return done;
 }
 
 double largest_difference(std::span<const float> outputs, std::span<const float> expected) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs one network on one device after the other, over the same images.
+// Runs one network on one device after the other, over the same images. `gantry bench --device all`
+// measures the times.
 #pragma once
 
 #include "tools/demo/drawing.hpp"
@@ -26,16 +27,12 @@ struct Device {
 // Returns the CPU, every OpenCL and every Vulkan device, and one entry for a kind without devices.
 Result<std::vector<Device>> find_devices(const Runtime& runtime);
 
-struct Measured {
+struct Recognised {
   Device device;
   // empty, like all that follows, if the device is missing
   std::vector<Guess> guesses;
   // `digits` values for each image
   std::vector<float> outputs;
-  // creation of the executor: memory, and the copy of the parameters to the device
-  double create_us = 0;
-  // of each image: copy to the device, run, copy back
-  std::vector<double> run_us;
   // largest relative difference from the CPU's outputs
   double max_error = 0;
 
@@ -44,8 +41,8 @@ struct Measured {
 
 // images   [in]   float32[n, 1, side * side] on the CPU, n >= 1
 // labels   [in]   int64[n] on the CPU
-Result<Measured> measure(const Runtime& runtime, const Module& module, const Device& device,
-                         const Tensor& images, const Tensor& labels);
+Result<Recognised> recognise(const Runtime& runtime, const Module& module, const Device& device,
+                             const Tensor& images, const Tensor& labels);
 
 // The largest relative difference. Expected values below 1e-6 count as 1e-6.
 double largest_difference(std::span<const float> outputs, std::span<const float> expected);
