@@ -16,7 +16,7 @@
 // %1 register, i5 immediate, c[0] constant, f[main] function. Jumps are relative to their own line.
 #pragma once
 
-#include "program.hpp"
+#include "core/formats/relax_program.hpp"
 
 #include <cstdint>
 #include <string>

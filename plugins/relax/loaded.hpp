@@ -4,11 +4,11 @@
 // its memory.
 #pragma once
 
-#include "program.hpp"
 #include "shared_constants.hpp"
 #include "storage.hpp"
 
 #include "core/formats/relax_code.hpp"
+#include "core/formats/relax_program.hpp"
 
 #include <gantry/blob.hpp>
 #include <gantry/handle.hpp>

@@ -13,7 +13,7 @@
 // $1 register, c[0] constant. Jumps have the number of the instruction that follows.
 #pragma once
 
-#include "program.hpp"
+#include "core/formats/relay_program.hpp"
 
 #include <cstdint>
 #include <string>

@@ -3,7 +3,7 @@
 // What all machines over one executable share: its code, and its constants on each device.
 #pragma once
 
-#include "program.hpp"
+#include "core/formats/relay_program.hpp"
 
 #include <gantry/array_record.hpp>
 #include <gantry/blob.hpp>

@@ -4,7 +4,8 @@
 #pragma once
 
 #include "loaded.hpp"
-#include "program.hpp"
+
+#include "core/formats/relay_program.hpp"
 
 #include <gantry/call.hpp>
 #include <gantry/handle.hpp>

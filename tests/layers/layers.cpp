@@ -49,9 +49,10 @@ const Restricted restricted[] = {
 // Readers of what executors run. The engine and the choice of plugins know models by gantry/model.h
 // only.
 constexpr std::string_view model_readers[] = {
-    "core/formats/annotation.hpp", "core/formats/array_list.hpp",
-    "core/formats/graph_json.hpp", "core/formats/model_signature.hpp",
-    "core/formats/relax_code.hpp", "core/formats/relay_code.hpp",
+    "core/formats/annotation.hpp",    "core/formats/array_list.hpp",
+    "core/formats/graph_json.hpp",    "core/formats/model_signature.hpp",
+    "core/formats/relax_code.hpp",    "core/formats/relay_code.hpp",
+    "core/formats/relax_program.hpp", "core/formats/relay_program.hpp",
     "core/formats/vm_details.hpp",
 };
 bool knows_no_executor(std::string_view path) {

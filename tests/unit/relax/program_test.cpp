@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/relax/program.hpp"
+#include "core/formats/relax_program.hpp"
 
 #include "plugins/relax/listing.hpp"
 #include "plugins/relax/loaded.hpp"

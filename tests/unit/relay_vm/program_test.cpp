@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/relay_vm/program.hpp"
+#include "core/formats/relay_program.hpp"
 
 #include "core/base/mapped_file.hpp"
 #include "core/formats/container.hpp"

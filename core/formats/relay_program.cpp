@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "program.hpp"
+#include "core/formats/relay_program.hpp"
 
 #include "core/formats/vm_constants.hpp"
 

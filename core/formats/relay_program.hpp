@@ -8,9 +8,8 @@
 // the function where there is one.
 #pragma once
 
-#include "opcode.hpp"
-
 #include "core/formats/relay_code.hpp"
+#include "core/formats/relay_opcode.hpp"
 
 #include <gantry/tensor.h>
 #include <gantry/result.hpp>
