@@ -2,7 +2,7 @@
 # Tests that run the built command-line program and check its output.
 if(TARGET gantry_cli)
   find_package(nlohmann_json REQUIRED)
-  gantry_add_test(cli_inspect LABELS golden SOURCES cli_inspect_test.cpp LIBRARIES gantry_cli_command)
+  gantry_add_test(cli_inspect LABELS golden SOURCES cli_inspect_test.cpp cli_draw_test.cpp LIBRARIES gantry_cli_command)
   add_dependencies(cli_inspect golden_aot_usmp golden_aot_usmp_two)
   gantry_add_test(golden_const_loader LABELS golden SOURCES const_loader_test.cpp
     LIBRARIES gantry_cli_command gantry_embed)

@@ -8,6 +8,7 @@
 #include "tools/gantry/common/escape.hpp"
 #include "tools/gantry/common/output_directory.hpp"
 #include "tools/gantry/common/progress.hpp"
+#include "tools/gantry/inspect_draw.hpp"
 #include "tools/gantry/inspect_text.hpp"
 #include "tools/gantry/option_checks.hpp"
 #include "tools/gantry/session.hpp"
@@ -31,6 +32,8 @@ struct ReportOptions {
   bool code = false;
   bool verify = false;
   bool json = false;
+  // empty form: no drawing
+  DrawOptions draw;
 };
 
 // Writes every payload to its own file, for example "2-opencl.bin".
@@ -95,6 +98,10 @@ Result<ExitStatus> inspect(const ReportOptions& options, const Globals& globals)
     return invalid(quoted(options.file), " is ", words_for(report.kind),
                    " without checksums, so that --verify has no effect");
   }
+  if (!options.draw.form.empty()) {
+    GANTRY_CHECK(write_drawing(report, options.draw, globals));
+    return kDone;
+  }
   if (!report.has_modules() && (!options.tree.empty() || !options.extract.empty())) {
     return invalid(quoted(options.file), " is ", words_for(report.kind),
                    " without modules, so that ", options.tree.empty() ? "--extract" : "--tree",
@@ -137,19 +144,40 @@ void add_inspect(CLI::App& app, Invocation& invocation) {
           ->add_option("--tree", options->tree, "print only the import tree: text, dot or mermaid")
           ->type_name("FORM")
           ->check(CLI::IsMember({"text", "dot", "mermaid"}));
-  add_text(*command, "--extract", "DIR", options->extract,
-           "write each payload to DIR/<index>-<type key>.bin");
-  command
-      ->add_flag("--code", options->code,
-                 "also print constants and instructions of virtual machines; loads their payloads "
-                 "with the plugin that serves them")
-      ->excludes(tree);
-  command->add_flag("--verify", options->verify,
-                    "compare the checksums that a directory of weights states; reads all of it");
-  command->add_flag("--json", options->json, "print one JSON document")->excludes(tree);
+  CLI::Option* extract = add_text(*command, "--extract", "DIR", options->extract,
+                                  "write each payload to DIR/<index>-<type key>.bin");
+  CLI::Option* code =
+      command
+          ->add_flag("--code", options->code,
+                     "also print constants and instructions of virtual machines; loads their "
+                     "payloads with the plugin that serves them")
+          ->excludes(tree);
+  CLI::Option* verify = command->add_flag(
+      "--verify", options->verify,
+      "compare the checksums that a directory of weights states; reads all of it");
+  CLI::Option* json =
+      command->add_flag("--json", options->json, "print one JSON document")->excludes(tree);
+  CLI::Option* draw =
+      command
+          ->add_option("--draw", options->draw.form,
+                       "draw the operators of graphs and functions: svg, html or dot")
+          ->type_name("FORM")
+          ->check(CLI::IsMember({"svg", "html", "dot"}));
+  for (CLI::Option* const other : {tree, extract, code, verify, json}) draw->excludes(other);
+  add_text(*command, "-o,--output", "FILE", options->draw.output,
+           "write the drawing to this file; default: stdout")
+      ->needs(draw);
+  add_text(*command, "--profile", "BENCH.json", options->draw.profile,
+           "colour the drawing by the times that gantry bench --json has printed")
+      ->needs(draw);
   command->footer(
       "-v adds digests of the payloads and the fillers that align arrays.\n\n"
-      "Example:\n  gantry inspect model.so --tree mermaid");
+      "--draw folds long graphs and functions: html opens the folds, dot has all nodes. Graphviz's "
+      "dot places the nodes where it is installed.\n\n"
+      "Examples:\n"
+      "  gantry inspect model.so --tree mermaid\n"
+      "  gantry bench model.so --json > bench.json\n"
+      "  gantry inspect model.so --draw html -o model.html --profile bench.json");
   set_action(*command, invocation, options, inspect);
 }
 

@@ -18,9 +18,6 @@
 namespace gantry {
 namespace {
 
-// Each tensor has a copy of its function's name, which may be as long as the file.
-constexpr std::size_t max_function_characters = 256;
-
 StatedTensor tensor_of(std::size_t module, std::string name, gantry_dtype dtype,
                        const std::vector<std::int64_t>& shape, std::int64_t device_number) {
   StatedTensor tensor;

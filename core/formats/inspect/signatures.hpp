@@ -17,11 +17,14 @@
 
 namespace gantry {
 
+// Each tensor has a copy of its function's name, which may be as long as the file.
+inline constexpr std::size_t max_function_characters = 256;
+
 // Texts are unmodified bytes from the file: escape them.
 struct StatedTensor {
   // index of the module
   std::size_t module = 0;
-  // of a virtual machine, its first 256 characters; empty: the model has one function
+  // of a virtual machine, its first max_function_characters; empty: the model has one function
   std::string function;
   std::string name;
   // nullopt: the file does not state it, or it is no tensor
