@@ -6,10 +6,17 @@
 #include "core/base/json_writer.hpp"
 #include "core/base/trace/span.hpp"
 
+#include <gantry/concat.hpp>
+#include <gantry/device_name.hpp>
+#include <gantry/dtype_text.hpp>
+
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace gantry {
@@ -35,6 +42,9 @@ class Groups {
   std::map<std::string, std::uint64_t> numbers_;
 };
 
+// Perfetto hides thread 0, the idle one of a kernel.
+std::uint64_t thread_number(std::uint64_t track) { return track + 1; }
+
 void write_name(JsonWriter& json, std::string_view what, std::uint64_t group, std::uint64_t track,
                 std::string_view name) {
   json.begin_object();
@@ -42,31 +52,85 @@ void write_name(JsonWriter& json, std::string_view what, std::uint64_t group, st
   json.field("cat", "__metadata");
   json.field("ph", "M");
   json.field("pid", group);
-  json.field("tid", track);
+  json.field("tid", thread_number(track));
   json.begin_object("args");
   json.field("name", name);
   json.end();
   json.end();
 }
 
+std::string text_of(gantry_device_id device) {
+  const std::string_view name = dlpack_name(device.type);
+  return concat(name.empty() ? concat("device ", device.type) : std::string(name), ":",
+                device.index);
+}
+
+std::span<const std::int64_t> extents_of(const TraceTensor& tensor) {
+  const auto count = static_cast<std::size_t>(std::max(tensor.ndim, 0));
+  return std::span(tensor.shape).first(std::min(count, TraceTensor::max_dimensions));
+}
+
+// "float32[1, 64] on opencl:0"
+std::string text_of(const TraceTensor& tensor) {
+  std::string type = type_text(tensor.dtype, extents_of(tensor));
+  if (extents_of(tensor).size() < static_cast<std::size_t>(std::max(tensor.ndim, 0)))
+    type.insert(type.size() - 1, ", ...");
+  return concat(type, " on ", text_of(tensor.device));
+}
+
+// Of a compact tensor; 0: not known.
+std::uint64_t bytes_of(const TraceTensor& tensor) {
+  if (tensor.ndim < 0 || extents_of(tensor).size() != static_cast<std::size_t>(tensor.ndim))
+    return 0;
+  const auto bytes = tensor_bytes(extents_of(tensor), tensor.dtype);
+  return bytes.ok() ? *bytes : 0;
+}
+
 void write_argument(JsonWriter& json, const TraceArgument& argument) {
   json.key(argument.name);
+  if (const auto* const tensor = std::get_if<TraceTensor>(&argument.value)) {
+    json.value(text_of(*tensor));
+    return;
+  }
   if (const auto* const number = std::get_if<double>(&argument.value)) {
     // JSON has no other numbers.
     std::isfinite(*number) ? json.value(*number) : json.value(std::to_string(*number));
     return;
   }
-  std::visit([&](const auto& value) { json.value(value); }, argument.value);
+  const auto write = [&](const auto& value) {
+    if constexpr (!std::is_same_v<decltype(value), const TraceTensor&>) json.value(value);
+  };
+  std::visit(write, argument.value);
+}
+
+using Written = std::map<std::string_view, const TraceArgument*>;
+
+// Writes what viewers sum and group by: the bytes of all tensors, and the device of the last one, because the
+// outputs of a call follow its inputs.
+void write_totals(JsonWriter& json, const TraceEvent& event, const Written& written) {
+  const TraceTensor* last = nullptr;
+  std::uint64_t bytes = 0;
+  for (const TraceArgument& argument : event.arguments) {
+    const auto* const tensor = std::get_if<TraceTensor>(&argument.value);
+    if (tensor == nullptr) continue;
+    last = tensor;
+    const std::uint64_t own = bytes_of(*tensor);
+    bytes = own > UINT64_MAX - bytes ? UINT64_MAX : bytes + own;
+  }
+  if (last == nullptr) return;
+  if (!written.contains("bytes")) json.field("bytes", bytes);
+  if (!written.contains("device")) json.field("device", text_of(last->device));
 }
 
 void write_arguments(JsonWriter& json, const TraceEvent& event) {
   if (event.arguments.empty()) return;
   json.begin_object("args");
   // A member of an object is written once.
-  std::map<std::string_view, const TraceArgument*> written;
+  Written written;
   for (const TraceArgument& argument : event.arguments) {
     if (written.emplace(argument.name, &argument).second) write_argument(json, argument);
   }
+  write_totals(json, event, written);
   json.end();
 }
 
@@ -95,7 +159,7 @@ std::string chrome_trace(const TraceRecorder* recorder) {
       json.key("dur");
       json.number(microseconds(event.duration_ns));
       json.field("pid", groups.number_of(tracks[event.track].group));
-      json.field("tid", event.track);
+      json.field("tid", thread_number(event.track));
       write_arguments(json, event);
       json.end();
     }

@@ -30,6 +30,15 @@ std::string name_of_this_thread() {
 
 }  // namespace
 
+TraceTensor TraceTensor::of(const gantry_tensor& tensor) {
+  TraceTensor made{tensor.dtype, tensor.device, tensor.ndim};
+  if (tensor.shape == nullptr) return made;
+  for (std::int32_t i = 0; i < std::min(tensor.ndim, static_cast<std::int32_t>(max_dimensions));
+       ++i)
+    made.shape[static_cast<std::size_t>(i)] = tensor.shape[i];
+  return made;
+}
+
 TraceRecorder::TraceRecorder(TraceLimits limits)
     : limits_(limits), origin_(std::chrono::steady_clock::now()) {}
 

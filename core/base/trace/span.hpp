@@ -8,6 +8,9 @@
 #pragma once
 
 #include <atomic>
+#include <gantry/tensor.h>
+
+#include <array>
 #include <chrono>
 #include <concepts>
 #include <cstddef>
@@ -22,9 +25,24 @@
 
 namespace gantry {
 
+// The type and the device of a tensor, whose text is made when the trace is written: calls are recorded
+// while they are measured.
+struct TraceTensor {
+  static constexpr std::size_t max_dimensions = 6;
+  gantry_dtype dtype{};
+  gantry_device_id device{};
+  // may be more than max_dimensions
+  std::int32_t ndim = 0;
+  std::array<std::int64_t, max_dimensions> shape{};
+
+  static TraceTensor of(const gantry_tensor& tensor);
+};
+
+using TraceValue = std::variant<std::int64_t, double, bool, std::string, TraceTensor>;
+
 struct TraceArgument {
   std::string name;
-  std::variant<std::int64_t, double, bool, std::string> value;
+  TraceValue value;
 };
 
 struct TraceEvent {
@@ -140,15 +158,21 @@ class Span {
   template <std::same_as<std::string> Made>
   Span(TraceRecorder*, Made&&, std::string_view) = delete;
   ~Span() {
-    if (recorder_) recorder_->add(name_, category_, start_ns_, recorder_->now_ns() - start_ns_);
+    if (!recorder_) return;
+    const std::int64_t end_ns = recorder_->now_ns();
+    recorder_->add(name_, category_, start_ns_, end_ns - start_ns_, std::move(arguments_));
   }
   Span(const Span&) = delete;
   Span& operator=(const Span&) = delete;
+
+  bool is_recorded() const { return recorder_ != nullptr; }
+  void set_arguments(std::vector<TraceArgument> arguments) { arguments_ = std::move(arguments); }
 
  private:
   TraceRecorder* recorder_;
   std::string_view name_, category_;
   std::int64_t start_ns_;
+  std::vector<TraceArgument> arguments_;
 };
 
 }  // namespace gantry

@@ -7,9 +7,11 @@
 #include "core/engine/embed/stream.hpp"
 #include "core/engine/embed/strided_copy.hpp"
 #include "core/engine/embed/task.hpp"
+#include "core/engine/module/trace_arguments.hpp"
 #include "core/engine/runtime/devices.hpp"
 #include "core/engine/runtime/model_state.hpp"
 #include "core/engine/runtime/state.hpp"
+#include "core/engine/runtime/traced_copy.hpp"
 #include "core/engine/tensor/tensor.hpp"
 #include "core/engine/tensor/value_content.hpp"
 
@@ -240,14 +242,14 @@ class PlacedInputs {
     GANTRY_CHECK(count_copy(index, *tensor));
     const gantry_placement& at = function_.placed.inputs[index];
     if (at.own != nullptr && (at.flags & GANTRY_PLACEMENT_KEPT) == 0) {
-      GANTRY_CHECK(tensor_copy(runtime_.devices, *tensor, *at.own, &env_, side_of(index)));
+      GANTRY_CHECK(traced_copy(runtime_, *tensor, *at.own, &env_, side_of(index)));
       values_[index] = tensor_ref_value(const_cast<gantry_tensor*>(at.own));
       return {};
     }
     GANTRY_TRY(
         Ref<TensorObject> copy,
         tensor_new(runtime_.devices, compact_tensor(tensor->dtype, shape_of(*tensor), at.device)));
-    GANTRY_CHECK(tensor_copy(runtime_.devices, *tensor, copy->tensor, &env_, side_of(index)));
+    GANTRY_CHECK(traced_copy(runtime_, *tensor, copy->tensor, &env_, side_of(index)));
     values_[index] = copies_.emplace_back(owned_value(std::move(copy))).get();
     return {};
   }
@@ -500,7 +502,7 @@ class PassedOutputs {
     GANTRY_TRY(
         Ref<TensorObject> made,
         tensor_new(runtime_.devices, compact_tensor(from->dtype, shape_of(*from), from->device)));
-    GANTRY_CHECK(tensor_copy(runtime_.devices, *from, made->tensor, &env_));
+    GANTRY_CHECK(traced_copy(runtime_, *from, made->tensor, &env_));
     return owned_value(std::move(made));
   }
 
@@ -520,7 +522,7 @@ class PassedOutputs {
       return wrong_type(concat("the tensor for ", title()), to.dtype, shape_of(to), from->dtype,
                         tensor_text(*from));
     }
-    Status copied = tensor_copy(runtime_.devices, *from, to, &env_, side_);
+    Status copied = traced_copy(runtime_, *from, to, &env_, side_);
     if (!copied.ok()) return std::move(copied).error().at("while filling the tensor for ", title());
     return {};
   }
@@ -671,7 +673,11 @@ Status run_model(ModelObject& model, gantry_run& run) {
   PassedOutputs outputs(runtime, *function, inputs.values(), env, side);
   GANTRY_CHECK(outputs.prepare(run, of_executor));
   {
-    const Span span(runtime.trace.get(), function->signature->name, "call");
+    Span span(runtime.trace.get(), function->signature->name, "call");
+    if (span.is_recorded()) {
+      span.set_arguments(
+          trace_arguments(of_executor.inputs, static_cast<std::int32_t>(of_executor.input_count)));
+    }
     GANTRY_CHECK(with_deadline(function->executor->run(env, of_executor), context.task()));
   }
   if ((run.flags & GANTRY_RUN_WAIT) == 0) {

@@ -5,6 +5,7 @@
 #include "core/base/process_end.hpp"
 #include "core/base/trace/span.hpp"
 #include "core/engine/module/module.hpp"
+#include "core/engine/module/trace_arguments.hpp"
 #include "core/engine/tensor/device_set.hpp"
 
 #include <gantry/function.h>
@@ -14,6 +15,8 @@
 #include <new>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace gantry {
 namespace {
@@ -35,7 +38,10 @@ gantry_code call(void* self, const gantry_env* env, const gantry_value* args, st
                  gantry_value* result, gantry_status* status) {
   const TracedFunction& traced = *static_cast<TracedFunction*>(self);
   const std::string_view name = traced.name;
-  const Span span(traced.recorder, name, "call");
+  // Before the span begins: the time of a kernel is not to have it. Results are not known yet.
+  std::vector<TraceArgument> arguments = trace_arguments(args, count);
+  Span span(traced.recorder, name, "call");
+  span.set_arguments(std::move(arguments));
   return traced.target.table->call(traced.target.self, env, args, count, result, status);
 }
 

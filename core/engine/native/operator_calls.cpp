@@ -6,6 +6,8 @@
 #include "core/formats/aot_metadata.hpp"
 #include "core/formats/elf/elf_symbol_uses.hpp"
 
+#include <gantry/concat.hpp>
+
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -13,9 +15,11 @@
 #include <array>
 #include <atomic>
 #include <mutex>
+#include <new>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace gantry {
 
@@ -36,11 +40,34 @@ std::mutex& operators_mutex() {
   return mutex;
 }
 
+// As trace_arguments().
+std::vector<TraceArgument> packed_arguments(const PackedValue* args, const int* codes,
+                                            int count) noexcept try {
+  std::vector<TraceArgument> all;
+  constexpr int max = static_cast<int>(TraceLimits{}.arguments) - 2;
+  for (int i = 0; i < std::min(count, max); ++i) {
+    const bool is_tensor = codes[i] == kPackedTensor || codes[i] == kPackedNdArray;
+    if (is_tensor && args[i].p != nullptr) {
+      all.push_back(
+          {concat("arg", i), TraceTensor::of(*static_cast<const gantry_tensor*>(args[i].p))});
+    } else if (codes[i] == kPackedInt) {
+      all.push_back({concat("arg", i), args[i].i});
+    } else if (codes[i] == kPackedFloat) {
+      all.push_back({concat("arg", i), args[i].f});
+    }
+  }
+  return all;
+} catch (const std::bad_alloc&) {
+  return {};
+}
+
 // The place comes last, so that the other parameters stay in their registers.
 [[gnu::noinline]] int call_recorded(PackedValue* args, int* codes, int count, PackedValue* result,
                                     int* result_code, void* resource, std::size_t place) {
   const RecordedOperator& called = operators[place];
-  const Span span(called.recorder, called.name, "call");
+  std::vector<TraceArgument> arguments = packed_arguments(args, codes, count);
+  Span span(called.recorder, called.name, "call");
+  span.set_arguments(std::move(arguments));
   return called.code(args, codes, count, result, result_code, resource);
 }
 

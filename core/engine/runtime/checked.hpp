@@ -11,6 +11,7 @@
 // address, and no size or number wraps around an address.
 #pragma once
 
+#include "core/engine/tensor/null_value.hpp"
 #include "core/engine/tensor/object.hpp"
 
 #include <gantry/abi_boundary.hpp>
@@ -43,12 +44,6 @@ Status check_pointer(const void* pointer, std::string_view function, std::string
 Status check_elements(const void* first, std::uint64_t count, std::size_t size,
                       std::string_view function, std::string_view name);
 
-// Returns whether the kind of the value has an address, and it is 0.
-inline bool is_null(const gantry_value& value) {
-  const bool has_address = value.kind >= GANTRY_OBJECT || value.kind == GANTRY_TENSOR_REF ||
-                           value.kind == GANTRY_BYTES_REF || value.kind == GANTRY_CSTRING;
-  return has_address && value.p == nullptr;
-}
 // Checks values.
 //
 // returns  INVALID  one is_null() (ARGUMENT_KIND)

@@ -6,12 +6,14 @@
 #include "core/base/reason.hpp"
 #include "core/base/trace/span.hpp"
 #include "core/engine/module/module_graph.hpp"
+#include "core/engine/module/trace_arguments.hpp"
 #include "core/engine/native/batch.hpp"
 #include "core/engine/native/device_numbers.hpp"
 #include "core/engine/runtime/call_task.hpp"
 #include "core/engine/runtime/checked.hpp"
 #include "core/engine/runtime/devices.hpp"
 #include "core/engine/runtime/state.hpp"
+#include "core/engine/runtime/traced_copy.hpp"
 #include "core/engine/tensor/tensor.hpp"
 
 #include <gantry/batch.h>
@@ -185,7 +187,7 @@ gantry_code host_tensor_view(const gantry_host*, const gantry_tensor* what, gant
 gantry_code host_tensor_copy(const gantry_host* host, const gantry_tensor* from,
                              const gantry_tensor* to, const gantry_env* env,
                              gantry_status* status) {
-  return abi_boundary(status, [&] { return tensor_copy(state_of(host).devices, *from, *to, env); });
+  return abi_boundary(status, [&] { return traced_copy(state_of(host), *from, *to, env); });
 }
 
 gantry_code host_module_new(const gantry_host* host, gantry_object* parent, gantry_module module,
@@ -342,20 +344,10 @@ std::vector<TraceArgument> arguments_of(const gantry_trace_argument* arguments,
   if (arguments == nullptr) return all;
   for (const gantry_trace_argument& each :
        std::span(arguments, std::min<std::size_t>(count, TraceLimits{}.arguments))) {
-    TraceArgument argument{std::string(text_of(each.name).substr(0, TraceLimits{}.text + 1)), {}};
-    const gantry_value& value = each.value;
-    if (value.kind == GANTRY_INT) {
-      argument.value = value.i;
-    } else if (value.kind == GANTRY_BOOL) {
-      argument.value = value.i != 0;
-    } else if (value.kind == GANTRY_FLOAT) {
-      argument.value = value.f;
-    } else if (const auto text = is_null(value) ? std::nullopt : value_text(value)) {
-      argument.value = std::string(text->substr(0, TraceLimits{}.text + 1));
-    } else {
-      continue;
+    if (auto value = trace_value(each.value)) {
+      all.push_back(
+          {std::string(text_of(each.name).substr(0, TraceLimits{}.text + 1)), *std::move(value)});
     }
-    all.push_back(std::move(argument));
   }
   return all;
 }

@@ -131,14 +131,43 @@ TEST(ChromeTrace, NamesEachProcessAndThread) {
 
   EXPECT_EQ(
       events.dump(),
-      R"([{"cat":"call","dur":2.0,"name":"run","ph":"X","pid":1,"tid":0,"ts":1.0},)"
-      R"({"args":{"n":true},"cat":"kernel","dur":0.25,"name":"add","ph":"X","pid":2,"tid":1,)"
+      R"([{"cat":"call","dur":2.0,"name":"run","ph":"X","pid":1,"tid":1,"ts":1.0},)"
+      R"({"args":{"n":true},"cat":"kernel","dur":0.25,"name":"add","ph":"X","pid":2,"tid":2,)"
       R"("ts":1.5},)"
       R"({"args":{"value":64.0},"cat":"counter","name":"bytes","ph":"C","pid":2,"ts":1.75},)"
-      R"({"args":{"name":"main"},"cat":"__metadata","name":"thread_name","ph":"M","pid":1,"tid":0},)"
-      R"({"args":{"name":"queue 1"},"cat":"__metadata","name":"thread_name","ph":"M","pid":2,"tid":1},)"
-      R"({"args":{"name":"gantry"},"cat":"__metadata","name":"process_name","ph":"M","pid":1,"tid":0},)"
-      R"({"args":{"name":"cuda:0"},"cat":"__metadata","name":"process_name","ph":"M","pid":2,"tid":0}])");
+      R"({"args":{"name":"main"},"cat":"__metadata","name":"thread_name","ph":"M","pid":1,"tid":1},)"
+      R"({"args":{"name":"queue 1"},"cat":"__metadata","name":"thread_name","ph":"M","pid":2,"tid":2},)"
+      R"({"args":{"name":"gantry"},"cat":"__metadata","name":"process_name","ph":"M","pid":1,"tid":1},)"
+      R"({"args":{"name":"cuda:0"},"cat":"__metadata","name":"process_name","ph":"M","pid":2,"tid":1}])");
+}
+
+TEST(ChromeTrace, HasTensorsOfCallsAsTextsAndTheirBytes) {
+  TraceRecorder recorder;
+  const std::int64_t shape[] = {1, 64, 2, 2, 2, 2, 2};
+  gantry_tensor small{nullptr, {1, 0}, 2, {2, 32, 1}, const_cast<std::int64_t*>(shape), nullptr, 0};
+  gantry_tensor large = small;
+  large.ndim = 7;
+  large.device = {4, 1};
+  gantry_tensor assigned = small;
+  assigned.device = {64, 0};
+
+  recorder.add("f", "call", 0, 1,
+               {{"arg0", TraceTensor::of(small)},
+                {"arg1", std::int64_t{7}},
+                {"arg2", TraceTensor::of(small)}});
+  recorder.add("g", "call", 0, 1, {{"arg0", TraceTensor::of(large)}});
+  recorder.add("h", "copy", 0, 1,
+               {{"tensor", TraceTensor::of(assigned)}, {"bytes", std::int64_t{5}}});
+
+  const auto events = nlohmann::json::parse(chrome_trace(&recorder))["traceEvents"];
+  EXPECT_EQ(events[0]["args"].dump(),
+            R"({"arg0":"float32[1, 64] on cpu:0","arg1":7,"arg2":"float32[1, 64] on cpu:0",)"
+            R"("bytes":512,"device":"cpu:0"})");
+  EXPECT_EQ(
+      events[1]["args"].dump(),
+      R"({"arg0":"float32[1, 64, 2, 2, 2, 2, ...] on opencl:1","bytes":0,"device":"opencl:1"})");
+  EXPECT_EQ(events[2]["args"].dump(),
+            R"({"bytes":5,"device":"device 64:0","tensor":"float32[1, 64] on device 64:0"})");
 }
 
 }  // namespace
