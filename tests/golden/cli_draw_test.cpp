@@ -2,6 +2,7 @@
 //
 // `gantry inspect --draw`, compared with expected files that tests/golden/update writes.
 #include "tests/golden/cli_command.hpp"
+#include "tests/golden/expected_text.hpp"
 #include "tests/support/files.hpp"
 
 #include <gmock/gmock.h>
@@ -20,15 +21,6 @@ using ::testing::Not;
 
 // Graphviz, which a machine may have, is not found.
 const std::vector<std::string> without_graphviz{"PATH=/none"};
-
-std::string text_in(const fs::path& path) {
-  const auto bytes = read_file(path);
-  return {bytes.begin(), bytes.end()};
-}
-
-std::string expected(const std::string& name) {
-  return text_in(golden("").parent_path().parent_path() / "expected" / name);
-}
 
 struct DrawnFile {
   std::string file, form;

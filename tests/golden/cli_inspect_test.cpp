@@ -3,6 +3,7 @@
 // Compares the output of `gantry inspect` for every golden file with the expected files, byte for
 // byte. tests/golden/update writes these; their diff is reviewed like code.
 #include "tests/golden/cli_command.hpp"
+#include "tests/golden/expected_text.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/small_graph.hpp"
 #include "tests/support/weights.hpp"
@@ -22,15 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-std::string text_in(const fs::path& path) {
-  const auto bytes = read_file(path);
-  return {bytes.begin(), bytes.end()};
-}
-
-std::string expected(const std::string& name) {
-  return text_in(golden("").parent_path().parent_path() / "expected" / name);
-}
 
 // Every golden file that has expected texts: "tvm-0.12/axpy2_c.so". Of those of Relax, only
 // directories of weights that are not damaged have them.

@@ -66,7 +66,7 @@ if(TARGET gantry_cli)
   gantry_add_test(cli_run LABELS golden SOURCES cli_run_test.cpp cli_bench_test.cpp
     LIBRARIES gantry_cli_command gantry_arrays nlohmann_json::nlohmann_json)
   add_dependencies(cli_run gantry_plugin_aot golden_aot_usmp)
-  gantry_add_test(cli_model LABELS cli SOURCES cli_model_test.cpp
+  gantry_add_test(cli_model LABELS cli SOURCES cli_model_test.cpp cli_report_test.cpp
     LIBRARIES gantry_cli_command gantry_arrays)
   gantry_add_test(cli_mlf LABELS golden SOURCES cli_mlf_test.cpp
     LIBRARIES gantry_cli_command gantry_base nlohmann_json::nlohmann_json)

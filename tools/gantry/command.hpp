@@ -47,6 +47,7 @@ void set_action(CLI::App& command, Invocation& invocation, std::shared_ptr<Optio
 void add_inspect(CLI::App& app, Invocation& invocation);
 void add_run(CLI::App& app, Invocation& invocation);
 void add_bench(CLI::App& app, Invocation& invocation);
+void add_report(CLI::App& app, Invocation& invocation);
 void add_plugins(CLI::App& app, Invocation& invocation);
 // Adds `plugins doctor`.
 void add_doctor(CLI::App& plugins, Invocation& invocation);

@@ -27,6 +27,8 @@ Status add_times(const std::string& file, Drawing& drawing) {
   return add_profile(profile, drawing);
 }
 
+}  // namespace
+
 PlacedDrawing placed_here(Drawing drawing, const Globals& globals) {
   const Environment environment = read_environment();
   ProgramSearch search;
@@ -39,8 +41,6 @@ PlacedDrawing placed_here(Drawing drawing, const Globals& globals) {
   if (!warning.empty() && !globals.quiet) warn(Message(warning));
   return made;
 }
-
-}  // namespace
 
 Status write_drawing(const InspectReport& report, const DrawOptions& options,
                      const Globals& globals) {

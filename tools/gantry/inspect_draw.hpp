@@ -6,6 +6,7 @@
 #include "tools/gantry/command.hpp"
 
 #include "core/formats/inspect/report.hpp"
+#include "tools/gantry/draw/svg.hpp"
 
 #include <gantry/result.hpp>
 
@@ -21,6 +22,9 @@ struct DrawOptions {
   // a document of `gantry bench --json`; empty: none
   std::string profile;
 };
+
+// Divides a drawing into sheets and places their nodes, with the programs of this machine.
+PlacedDrawing placed_here(Drawing drawing, const Globals& globals);
 
 // Writes the drawing completely or not at all.
 //

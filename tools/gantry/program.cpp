@@ -86,6 +86,7 @@ constexpr struct {
     {"inspect", add_inspect},
     {"run", add_run},
     {"bench", add_bench},
+    {"report", add_report},
     {"plugins", add_plugins},
     {"devices", add_devices},
     {"targets", add_targets},

@@ -149,7 +149,7 @@ TEST(RelaxFlow, DrawsALoop) {
   EXPECT_THAT(titles_of(flows->front()),
               ElementsAre("loop", "c", "step", "if", "then", "else", "return"));
   EXPECT_THAT(edges_of(flows->front()),
-              ElementsAre("c>step", "loop.step", "step>if", "if.then true", "then.loop",
+              ElementsAre("c>step", "step>if", "loop.step", "if.then true", "then.loop",
                           "if.else false", "step>return", "else.return"));
 }
 

@@ -137,8 +137,8 @@ TEST(ChromeTrace, NamesEachProcessAndThread) {
       R"({"args":{"value":64.0},"cat":"counter","name":"bytes","ph":"C","pid":2,"ts":1.75},)"
       R"({"args":{"name":"main"},"cat":"__metadata","name":"thread_name","ph":"M","pid":1,"tid":1},)"
       R"({"args":{"name":"queue 1"},"cat":"__metadata","name":"thread_name","ph":"M","pid":2,"tid":2},)"
-      R"({"args":{"name":"gantry"},"cat":"__metadata","name":"process_name","ph":"M","pid":1,"tid":1},)"
-      R"({"args":{"name":"cuda:0"},"cat":"__metadata","name":"process_name","ph":"M","pid":2,"tid":1}])");
+      R"({"args":{"name":"gantry"},"cat":"__metadata","name":"process_name","ph":"M","pid":1},)"
+      R"({"args":{"name":"cuda:0"},"cat":"__metadata","name":"process_name","ph":"M","pid":2}])");
 }
 
 TEST(ChromeTrace, HasTensorsOfCallsAsTextsAndTheirBytes) {

@@ -7,7 +7,7 @@
 #include <gantry/quoted.hpp>
 #include <gantry/utf8.hpp>
 
-#include <iterator>
+#include <algorithm>
 
 namespace gantry::cli {
 namespace {
@@ -42,6 +42,11 @@ Result<std::vector<Flow>> flows_of(const InspectReport& report, std::size_t modu
 }
 
 }  // namespace
+
+void FlowLimits::use(const Flow& flow) {
+  all_nodes -= std::min(all_nodes, flow.nodes.size());
+  nodes = std::min(nodes, all_nodes);
+}
 
 std::string shown_text(std::string_view bytes, std::size_t max) {
   const std::string_view shown = first_characters(bytes, max);
@@ -100,25 +105,24 @@ Result<Drawing> drawing_of(const InspectReport& report, const FlowLimits& limits
   Drawing drawing{.title = shown_text(report.file)};
   WarningList ignored;
   const StatedSignature signature = signature_of(report, ignored);
-  std::size_t left = limits.all_nodes, left_out = 0;
+  FlowLimits left = limits;
+  std::size_t left_out = 0;
   for (std::size_t i = 0; i < report.container.entries.size(); ++i) {
-    if (drawing.flows.size() == limits.flows || left == 0) {
+    if (drawing.flows.size() == limits.flows || left.nodes == 0) {
       ++left_out;
       continue;
     }
-    FlowLimits own = limits;
-    own.nodes = std::min(limits.nodes, left);
-    auto flows = flows_of(report, i, signature, own);
+    auto flows = flows_of(report, i, signature, left);
     if (!flows.ok()) {
       return std::move(flows).error().at("while drawing module ", i, " ",
                                          quoted(report.container.entries[i].type_key));
     }
     for (Flow& flow : *flows) {
-      if (drawing.flows.size() == limits.flows || left == 0) {
+      if (drawing.flows.size() == limits.flows) {
         ++left_out;
         continue;
       }
-      left -= std::min(left, flow.nodes.size());
+      left.use(flow);
       drawing.flows.push_back(std::move(flow));
     }
   }

@@ -26,6 +26,8 @@
 
 namespace gantry::cli {
 
+struct Flow;
+
 struct FlowLimits {
   // graphs and functions of one file
   std::size_t flows = 256;
@@ -33,6 +35,9 @@ struct FlowLimits {
   std::size_t nodes = 5000, edges = 20000;
   // of all flows
   std::size_t all_nodes = 20000;
+
+  // Subtracts a flow that was made; the next one has at most the nodes that are left.
+  void use(const Flow& flow);
 };
 
 struct FlowNode {

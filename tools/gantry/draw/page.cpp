@@ -81,9 +81,21 @@ void write_notes(const std::vector<std::string>& notes, const TextSink& sink) {
 
 }  // namespace
 
-std::string page_style() { return concat(drawing_style(), drawing_page_css); }
+void write_page_head(std::string_view title, std::string_view style, const TextSink& sink) {
+  sink(
+      concat("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+             "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+             "'unsafe-inline'; script-src 'unsafe-inline'\">\n"
+             "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>",
+             markup_text(title), "</title>\n<style>", drawing_style(), drawing_page_css, style,
+             "</style>\n</head>\n<body>\n<main>\n"));
+}
 
-std::string_view page_script() { return drawing_page_js; }
+void write_page_end(bool has_drawing, const TextSink& sink) {
+  sink("</main>\n");
+  if (has_drawing) sink(concat("<script>", drawing_page_js, "</script>\n"));
+  sink("</body>\n</html>\n");
+}
 
 void write_page_body(const PlacedDrawing& drawing, const TextSink& sink) {
   sink(
@@ -124,16 +136,11 @@ void write_page_body(const PlacedDrawing& drawing, const TextSink& sink) {
 }
 
 void write_page(const PlacedDrawing& drawing, const TextSink& sink) {
-  sink(
-      concat("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-             "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
-             "'unsafe-inline'; script-src 'unsafe-inline'\">\n"
-             "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>",
-             markup_text(drawing.drawing.title), "</title>\n<style>", page_style(),
-             "</style>\n</head>\n<body>\n<h1>", markup_text(drawing.drawing.title), "</h1>\n"));
+  write_page_head(drawing.drawing.title, {}, sink);
+  sink(concat("<h1>", markup_text(drawing.drawing.title), "</h1>\n"));
   write_notes(drawing.drawing.notes, sink);
   write_page_body(drawing, sink);
-  sink(concat("<script>", page_script(), "</script>\n</body>\n</html>\n"));
+  write_page_end(true, sink);
 }
 
 }  // namespace gantry::cli

@@ -299,9 +299,10 @@ Result<std::vector<Flow>> relax_flows(const Entry& entry, std::size_t module,
   GANTRY_TRY(const RelaxCode code, read_relax_payload(entry.payload, facts.numbering));
   GANTRY_TRY(const relax::Program program, relax::decode(code));
   std::vector<Flow> flows;
+  FlowLimits left = limits;
   for (const relax::FunctionCode& function : program.functions) {
     if (function.kind == relax::FunctionKind::packed || flows.size() == limits.flows) continue;
-    FlowBuilder builder(function.name, limits);
+    FlowBuilder builder(function.name, left);
     builder.set_timed(shown_text(function.name));
     if (function.kind == relax::FunctionKind::bytecode) {
       std::vector<std::string> results = types_of(signature.outputs, module, function.name);
@@ -315,6 +316,7 @@ Result<std::vector<Flow>> relax_flows(const Entry& entry, std::size_t module,
           "virtual machine");
     }
     flows.push_back(std::move(builder).finish());
+    left.use(flows.back());
   }
   return flows;
 }

@@ -177,12 +177,14 @@ Result<std::vector<Flow>> relay_flows(const Entry& entry, const FlowLimits& limi
   GANTRY_TRY(const RelayCode code, read_relay_payload(entry.payload));
   GANTRY_TRY(const relay::Program program, relay::decode(code));
   std::vector<Flow> flows;
+  FlowLimits left = limits;
   for (const relay::FunctionCode& function : program.functions) {
     if (flows.size() == limits.flows) break;
-    FlowBuilder builder(function.name, limits);
+    FlowBuilder builder(function.name, left);
     builder.set_timed(shown_text(function.name));
     RelayFlow(program, function, builder).run();
     flows.push_back(std::move(builder).finish());
+    left.use(flows.back());
   }
   return flows;
 }

@@ -19,15 +19,6 @@ namespace {
 
 constexpr int heat_levels = 9;
 
-// "12.5"; pixels need no more digits.
-std::string px(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f", value);
-  std::string_view shown = text;
-  if (shown.ends_with(".0")) shown.remove_suffix(2);
-  return std::string(shown == "-0" ? "0" : shown);
-}
-
 std::string_view class_of(FlowNode::Kind kind) {
   constexpr std::string_view names[] = {"input",  "output", "call", "light",
                                         "choice", "block",  "fold", "port"};
@@ -214,6 +205,14 @@ std::string legend(const PlacedDrawing& drawing, double y) {
 }
 
 }  // namespace
+
+std::string px(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f", value);
+  std::string_view shown = text;
+  if (shown.ends_with(".0")) shown.remove_suffix(2);
+  return std::string(shown == "-0" ? "0" : shown);
+}
 
 std::string share_text(double share) {
   char text[32];

@@ -46,6 +46,9 @@ void write_legend(const PlacedDrawing& drawing, const TextSink& sink);
 // Writes a document with the sheets of all flows, without those of folds.
 void write_svg(const PlacedDrawing& drawing, const TextSink& sink);
 
+// "12.5", "12": pixels need no more digits.
+std::string px(double value);
+
 // "12.3 %", "0.04 %"
 std::string share_text(double share);
 
