@@ -14,6 +14,7 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <type_traits>
@@ -45,14 +46,15 @@ class Groups {
 // Perfetto hides thread 0, the idle one of a kernel.
 std::uint64_t thread_number(std::uint64_t track) { return track + 1; }
 
-void write_name(JsonWriter& json, std::string_view what, std::uint64_t group, std::uint64_t track,
-                std::string_view name) {
+// track    [in]   nullopt: of the whole group
+void write_name(JsonWriter& json, std::string_view what, std::uint64_t group,
+                std::optional<std::uint64_t> track, std::string_view name) {
   json.begin_object();
   json.field("name", what);
   json.field("cat", "__metadata");
   json.field("ph", "M");
   json.field("pid", group);
-  json.field("tid", thread_number(track));
+  if (track) json.field("tid", thread_number(*track));
   json.begin_object("args");
   json.field("name", name);
   json.end();
@@ -179,7 +181,7 @@ std::string chrome_trace(const TraceRecorder* recorder) {
     for (std::size_t i = 0; i < tracks.size(); ++i)
       write_name(json, "thread_name", groups.number_of(tracks[i].group), i, tracks[i].name);
     for (const auto& [group, number] : groups.all())
-      write_name(json, "process_name", number, 0, group.empty() ? "gantry" : group);
+      write_name(json, "process_name", number, {}, group.empty() ? "gantry" : group);
   }
   json.end();
   if (recorder != nullptr && recorder->dropped() != 0) {
