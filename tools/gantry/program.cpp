@@ -83,18 +83,10 @@ constexpr struct {
   std::string_view name;
   void (*add)(CLI::App& app, Invocation& invocation);
 } kCommands[] = {
-    {"inspect", add_inspect},
-    {"run", add_run},
-    {"bench", add_bench},
-    {"report", add_report},
-    {"plugins", add_plugins},
-    {"devices", add_devices},
-    {"targets", add_targets},
-    {"pack", add_pack},
-    {"repack", add_repack},
-    {"mlf", add_mlf},
-    {"version", add_version},
-    {"completion", add_completion},
+    {"inspect", add_inspect}, {"run", add_run},         {"bench", add_bench},
+    {"report", add_report},   {"plugins", add_plugins}, {"devices", add_devices},
+    {"targets", add_targets}, {"pack", add_pack},       {"repack", add_repack},
+    {"mlf", add_mlf},         {"version", add_version}, {"completion", add_completion},
     {"help", add_help},
 };
 
