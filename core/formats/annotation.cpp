@@ -43,10 +43,14 @@ std::vector<std::string_view> items_of(std::string_view list) {
   return items;
 }
 
-// Precondition: the annotation of a tuple.
-std::vector<std::string_view> tuple_items(std::string_view annotation) {
-  constexpr std::size_t opening = std::string_view("T.Tuple(").size();
-  return items_of(annotation.substr(opening, annotation.size() - opening - 1));
+// Adds an extent to a list, and returns its text.
+std::string add_extent(std::string_view item, std::vector<std::int64_t>& shape,
+                       std::vector<std::string>& extents) {
+  const auto number = number_in(item);
+  const bool is_fixed = number && *number >= 0;
+  shape.push_back(is_fixed ? *number : -1);
+  extents.emplace_back(number ? "" : item);
+  return is_fixed ? concat(*number) : std::string(item);
 }
 
 // Removes `prefix` and the text up to `end` from the front of a text. Returns what is between them.
@@ -77,15 +81,22 @@ std::optional<TensorAnnotation> tensor_annotation(std::string_view annotation) {
   if (!dtype.ok()) return std::nullopt;
   TensorAnnotation tensor{{*dtype, {}}, {}, {}};
   std::vector<std::string> texts;
-  for (const std::string_view item : items_of(annotation.substr(begin.size(), at - begin.size()))) {
-    const auto number = number_in(item);
-    const bool is_fixed = number && *number >= 0;
-    tensor.type.shape.push_back(is_fixed ? *number : -1);
-    texts.push_back(is_fixed ? concat(*number) : std::string(item));
-    tensor.extents.emplace_back(number ? "" : item);
-  }
+  for (const std::string_view item : items_of(annotation.substr(begin.size(), at - begin.size())))
+    texts.push_back(add_extent(item, tensor.type.shape, tensor.extents));
   tensor.text = concat(name, "[", join(texts), "]");
   return tensor;
+}
+
+std::optional<ExtentList> shape_annotation(std::string_view annotation) {
+  constexpr std::string_view begin = "R.Shape([", end = "])";
+  if (!annotation.starts_with(begin) || !annotation.ends_with(end) ||
+      annotation.size() < begin.size() + end.size())
+    return std::nullopt;
+  ExtentList list;
+  annotation = annotation.substr(begin.size(), annotation.size() - begin.size() - end.size());
+  for (const std::string_view item : items_of(annotation))
+    add_extent(item, list.shape, list.extents);
+  return list;
 }
 
 bool accepts_tensor(std::string_view annotation) {
@@ -99,7 +110,10 @@ bool is_tuple(std::string_view annotation) {
   return annotation.starts_with("T.Tuple(") || annotation.starts_with("R.Tuple(");
 }
 
-std::size_t tuple_size(std::string_view annotation) { return tuple_items(annotation).size(); }
+std::vector<std::string_view> tuple_items(std::string_view annotation) {
+  constexpr std::size_t opening = std::string_view("T.Tuple(").size();
+  return items_of(annotation.substr(opening, annotation.size() - opening - 1));
+}
 
 std::vector<std::string_view> flat_annotations(std::string_view annotation) {
   if (annotation.size() > max_tuple_text) return {annotation};

@@ -7,7 +7,7 @@
 
 #include <gantry/tensor_type.hpp>
 
-#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,14 +26,26 @@ struct TensorAnnotation {
 // returns  nullopt: no tensor, or one without a known shape and dtype
 std::optional<TensorAnnotation> tensor_annotation(std::string_view annotation);
 
+// The extents of a list, as those of TensorAnnotation.
+struct ExtentList {
+  // -1: known when it runs
+  std::vector<std::int64_t> shape;
+  std::vector<std::string> extents;
+};
+
+// returns  nullopt: no shape, or one whose extents are not stated
+std::optional<ExtentList> shape_annotation(std::string_view annotation);
+
 // True if a tensor may be passed: the annotation is that of a tensor or of any object, or empty.
 bool accepts_tensor(std::string_view annotation);
 
 // True for "T.Tuple(...)" and, up to v0.25, "R.Tuple(...)".
 bool is_tuple(std::string_view annotation);
 
-// Returns the number of items of a tuple, each nested tuple being one.
-std::size_t tuple_size(std::string_view annotation);
+// Returns the items of a tuple, each nested tuple being one.
+//
+// annotation [in] is_tuple()
+std::vector<std::string_view> tuple_items(std::string_view annotation);
 
 // Returns the items of a tuple, those of nested tuples one by one; the annotation itself if it is no
 // tuple, or longer than 16 KiB.

@@ -103,15 +103,15 @@ ParameterInfo ModelFunctions::input_of(const FunctionCode& function, std::size_t
                    ? std::string(function.parameter_names[parameter])
                    : concat(parameter);
   const std::string_view annotation = annotation_of({function.name, input.name});
-  const std::string shown = shown_annotation(annotation);
-  if (set_tensor(input, shown)) return input;
-  input.type_text = shown;
-  if (is_tuple(shown)) {
+  if (set_tensor(input, annotation)) return input;
+  // Complete, so that the types of all items of a tuple can be read.
+  input.type_text = annotation;
+  if (is_tuple(annotation)) {
     input.kind = GANTRY_ARRAY;
     // Models with metadata take their weights as one tuple.
-    if (weight_count_ != 0 && tuple_size(annotation) == weight_count_)
+    if (weight_count_ != 0 && tuple_items(annotation).size() == weight_count_)
       input.flags = GANTRY_PARAMETER_WEIGHT;
-  } else if (accepts_tensor(shown) && !shown.empty()) {
+  } else if (accepts_tensor(annotation) && !annotation.empty()) {
     input.kind = GANTRY_TENSOR;
   }
   return input;

@@ -78,8 +78,10 @@ def parameter_text(parameter: Parameter) -> str:
 
 
 def type_text(parameter: Parameter) -> str:
-    """Returns the type of a parameter, or its kind if that is all that is known."""
-    return printable(parameter.type or parameter.dtype or parameter.kind)
+    """Returns the type of a parameter, or its kind if that is all that is known. The types of tuples
+    of all weights are long."""
+    text = printable(parameter.type or parameter.dtype or parameter.kind)
+    return text if len(text) <= 240 else text[:240] + "..."
 
 
 def printable(text: str) -> str:

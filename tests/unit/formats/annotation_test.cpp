@@ -67,10 +67,22 @@ TEST(Annotation, ShowsWhetherAValueIsATuple) {
     EXPECT_FALSE(is_tuple(text)) << text;
 }
 
-TEST(Annotation, OfATupleHasANumberOfItems) {
-  EXPECT_EQ(tuple_size("R.Tuple()"), 0u);
-  EXPECT_EQ(tuple_size(R"x(T.Tuple(R.Tensor((n, 2), dtype="int8"), R.Tuple(R.Any, R.Any)))x"), 2u);
-  EXPECT_EQ(tuple_size("T.Tuple("), 0u) << "without its end";
+TEST(Annotation, OfATupleHasItems) {
+  EXPECT_THAT(tuple_items("R.Tuple()"), IsEmpty());
+  EXPECT_THAT(tuple_items(R"x(T.Tuple(R.Tensor((n, 2), dtype="int8"), R.Tuple(R.Any, R.Any)))x"),
+              ElementsAre(R"x(R.Tensor((n, 2), dtype="int8"))x", "R.Tuple(R.Any, R.Any)"));
+  EXPECT_THAT(tuple_items("T.Tuple("), IsEmpty()) << "without its end";
+}
+
+TEST(Annotation, OfAShapeHasExtents) {
+  const auto shape = shape_annotation("R.Shape([n, T.int64(8), 4, T.max(n, k)])");
+
+  ASSERT_TRUE(shape);
+  EXPECT_THAT(shape->shape, ElementsAre(-1, 8, 4, -1));
+  EXPECT_THAT(shape->extents, ElementsAre("n", "", "", "T.max(n, k)"));
+  EXPECT_THAT(shape_annotation("R.Shape([])")->shape, IsEmpty());
+  for (const std::string_view text : {"R.Shape([)", "R.Shape(ndim=2)", "R.Shape", "R.Any", ""})
+    EXPECT_FALSE(shape_annotation(text)) << text;
 }
 
 TEST(Annotation, OfATupleHasItemsAlsoThoseOfNestedTuples) {
