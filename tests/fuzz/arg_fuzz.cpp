@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One --arg and one --input of the command line.
+// One --arg, one --input and one --shape of the command line.
 #include "tests/fuzz/budget.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
-#include "tools/gantry/common/arg_spec.hpp"
+#include "tools/gantry/common/input_spec.hpp"
 
 #include <gantry/dtype_text.hpp>
 
@@ -32,7 +32,7 @@ void check_zeros(const cli::ZerosArg& zeros) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const Budget budget(size, {.bytes_per_input_byte = 64});
+  const Budget budget(size, {.bytes_per_input_byte = 256});
   const std::string_view text = text_of(data, size);
   const auto argument = cli::parse_arg(text);
   if (!argument.ok()) {
@@ -43,9 +43,21 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     expect(file->path == text, "a file's path is the argument");
   }
 
+  const auto shape = cli::parse_shape(text);
+  if (!shape.ok()) {
+    expect_refusal(shape.error(), size);
+  } else {
+    expect(std::ranges::all_of(shape->extents, [](auto n) { return n >= 0; }),
+           "no extent is negative");
+  }
+
   const auto named = cli::parse_input(text);
   if (!named.ok()) return expect_refusal(named.error(), size);
   const std::string name = named->name.empty() ? "" : named->name + "=";
-  expect(text.starts_with(name + named->path), "an input is its name and its path");
+  expect(text.starts_with(name), "an input begins with its name");
+  if (const auto* file = std::get_if<cli::FileValue>(&named->value.content))
+    expect(text.starts_with(name + file->path), "a file follows its name");
+  for (const std::string& file : named->files())
+    expect(text.find(file) != text.npos, "each file is a part of the text");
   return 0;
 }

@@ -184,13 +184,18 @@ TEST_P(InvalidInput, IsRejectedWithAListOfTheModelsInputs) {
 
 INSTANTIATE_TEST_SUITE_P(
     Run, InvalidInput,
-    ::testing::Values(BadInput{"Missing", {}, "input \"x\" of the model is missing"},
+    ::testing::Values(BadInput{"Missing",
+                               {},
+                               "input \"x\" of the model is missing, expected float32[1, 64]\n"
+                               "  for example --input x=x.npy or --input x=random"},
                       BadInput{"Unknown",
                                {"--input", "y=tvm-0.12/digits_mlp.input.npz"},
                                "input \"y\" of the model not found"},
-                      BadInput{"Shape",
-                               {"--input", "x=tvm-0.12/digits_mlp.input.npz"},
-                               "input \"x\" is float32[360, 1, 64], expected float32[1, 64]"},
+                      BadInput{
+                          "Shape",
+                          {"--input", "x=tvm-0.12/digits_mlp.input.npz"},
+                          "input \"x\" of the model is float32[360, 1, 64], expected "
+                          "float32[1, 64]\n  --each runs once for each element of the first axis"},
                       BadInput{"Twice",
                                {"--each", "--input", "x=tvm-0.12/digits_mlp.input.npz", "--input",
                                 "x=tvm-0.12/digits_mlp.input.npz"},
@@ -280,7 +285,7 @@ TEST(Run, TakesTheOnlyMemberForTheOnlyInput) {
   EXPECT_THAT(
       with_graph({"run", "tvm-0.12/digits_mlp_c.so", "--input", "x=tvm-0.12/resnet20.input.npz"})
           .err,
-      StartsWith("gantry: input \"x\" is float32["));
+      StartsWith("gantry: input \"x\" of the model is float32["));
 }
 
 TEST(RunFunctionOfALibrary, WithoutASymbolOfTvmIsRefusedUnlessForced) {

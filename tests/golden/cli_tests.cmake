@@ -9,7 +9,7 @@ if(TARGET gantry_cli)
   add_dependencies(golden_const_loader gantry_cli gantry_plugin_const_loader gantry_plugin_relax)
   gantry_add_test(golden_call_script LABELS golden SOURCES call_script_test.cpp
     LIBRARIES gantry_cli_script)
-  foreach(plugin const_loader dnnl relax)
+  foreach(plugin const_loader contrib dnnl relax)
     if(TARGET gantry_plugin_${plugin})
       add_dependencies(golden_call_script gantry_plugin_${plugin})
     endif()
@@ -63,7 +63,7 @@ if(TARGET gantry_cli)
     add_dependencies(cli_targets gantry_plugin_cuda gantry_fake_nvrtc)
   endif()
   gantry_add_test(cli_status LABELS cli SOURCES cli_status_test.cpp LIBRARIES gantry_cli_command)
-  gantry_add_test(cli_run LABELS golden SOURCES cli_run_test.cpp cli_bench_test.cpp
+  gantry_add_test(cli_run LABELS golden SOURCES cli_run_test.cpp cli_bench_test.cpp cli_input_test.cpp
     LIBRARIES gantry_cli_command gantry_arrays nlohmann_json::nlohmann_json)
   add_dependencies(cli_run gantry_plugin_aot golden_aot_usmp)
   gantry_add_test(cli_model LABELS cli SOURCES cli_model_test.cpp cli_report_test.cpp
@@ -104,8 +104,9 @@ if(TARGET gantry_cli)
   gantry_add_test(cli_outputs LABELS cli SOURCES outputs_test.cpp LIBRARIES gantry_cli_script)
   if(TARGET gantry_plugin_relax)
     add_dependencies(cli_model gantry_plugin_relax)
+    add_dependencies(cli_pages gantry_plugin_relax)
     add_dependencies(cli_lock gantry_plugin_relax)
-    gantry_add_test(cli_vm LABELS golden SOURCES cli_vm_test.cpp cli_vm_inspect_test.cpp
+    gantry_add_test(cli_vm LABELS golden SOURCES cli_vm_test.cpp cli_vm_inspect_test.cpp cli_vm_input_test.cpp
       LIBRARIES gantry_cli_command gantry_arrays gantry_writing nlohmann_json::nlohmann_json)
     gantry_add_test(cli_weights LABELS golden SOURCES cli_weights_test.cpp cli_weight_tuples_test.cpp
       LIBRARIES gantry_cli_command gantry_arrays nlohmann_json::nlohmann_json)
@@ -120,6 +121,7 @@ if(TARGET gantry_cli)
   foreach(program cli_install cli_load cli_mlf cli_lock cli_run cli_model cli_names cli_options cli_output cli_pages cli_plugins)
     add_dependencies(${program} gantry_plugin_graph)
   endforeach()
+  add_dependencies(cli_output gantry_probe_program)
   add_dependencies(cli_plugins gantry_fake_plugins gantry_probe_program)
   add_dependencies(cli_description gantry_conformance)
   if(TARGET gantry_plugin_opencl OR TARGET gantry_plugin_vulkan)

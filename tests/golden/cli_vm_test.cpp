@@ -251,12 +251,16 @@ TEST(BenchVm, RequiresInputsOfSymbolicTypes) {
   const Outcome unknown = gantry({"bench", "relax/cnn_params_llvm.so"});
 
   EXPECT_EQ(bench.status, 1);
-  EXPECT_THAT(bench.err,
-              StartsWith("gantry: input \"x\" is float32[n, 1, 8, 8], for which no zeros can be "
-                         "made; --input sets it\n  inputs of the model: x float32[n, 1, 8, 8]\n"));
+  EXPECT_THAT(
+      bench.err,
+      StartsWith("gantry: input \"x\" of the model is float32[n, 1, 8, 8], extent 0 (n) is "
+                 "not known\n  for example --input x=x.npy or --input x=random --shape n=1\n"
+                 "  inputs of the model: x float32[n, 1, 8, 8]\n"));
   EXPECT_EQ(unknown.status, 1);
-  EXPECT_THAT(unknown.err, StartsWith("gantry: input \"w1\" is of unknown type, for which no "
-                                      "zeros can be made; --input sets it\n"));
+  EXPECT_THAT(
+      unknown.err,
+      StartsWith("gantry: input \"w1\" of the model is of unknown type, found zeros; --shape "
+                 "must state its shape and the type of its elements\n"));
 }
 
 TEST(BenchVm, RefusesAFunctionOfALibraryOrAGraph) {
@@ -295,8 +299,7 @@ TEST(RelayAtTheCommandLine, RunsMeasuresAndTraces) {
   const std::vector<std::uint8_t> traced = read_file(trace);
   EXPECT_THAT(std::string(traced.begin(), traced.end()), HasSubstr("vm_mod_fused_nn_softmax"));
   ASSERT_EQ(bench.status, 1);
-  EXPECT_THAT(bench.err, StartsWith("gantry: input \"x\" is of unknown type, for which no zeros "
-                                    "can be made; --input sets it\n"));
+  EXPECT_THAT(bench.err, StartsWith("gantry: input \"x\" of the model is of unknown type, "));
   const std::vector<std::uint8_t> zeros(64 * sizeof(float));
   const std::string input = (temp / "x.npz").string();
   const std::int64_t shape[] = {1, 64};
@@ -378,7 +381,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "  batch_decode(x, kv, packed_params)\n"},
         Refusal{"MissingInput",
                 {"relax/prims_llvm.so", "--function", "prims"},
-                "input \"n\" of function \"prims\" is missing\n"
+                "input \"n\" of function \"prims\" is missing, expected T.int64\n"
+                "  for example --input n=3\n"
                 "  inputs of function \"prims\": n T.int64, f T.float64, b T.bool\n"},
         Refusal{
             "UnknownInput",
@@ -392,16 +396,19 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{
             "InputThatIsNoTensor",
             {"relax/prims_llvm.so", "--function", "prims", "--input", "n=relax/cnn_llvm.npz:c0_a0"},
-            "input \"n\" is T.int64, files contain tensors; --arg passes values by position\n"
+            "input \"n\" of function \"prims\" is T.int64, files contain tensors\n"
+            "  for example --input n=3\n"
             "  inputs of function \"prims\": n T.int64, f T.float64, b T.bool\n"},
         Refusal{"AnotherType",
                 {"relax/cnn_dyn_llvm.so", "--input", "x=relax/cnn_dyn_llvm.npz:c6_a0"},
-                "input \"x\" is float32[2, 1, 7, 8], expected float32[n, 1, 8, 8]\n"
+                "input \"x\" of the model is float32[2, 1, 7, 8], expected float32[n, 1, 8, 8]\n"
+                "  for example --input x=x.npy or --input x=random --shape n=1\n"
                 "  inputs of the model: x float32[n, 1, 8, 8]\n"},
-        Refusal{"EachWithoutAnAxis",
-                {"relax/cnn_params_llvm.so", "--each", "--input",
-                 "w1=relax/control_flow_llvm.npz:c6_a0"},
-                "input \"w1\" is int32[], expected an additional first axis for --each\n"},
+        Refusal{
+            "EachWithoutAnAxis",
+            {"relax/cnn_params_llvm.so", "--each", "--input",
+             "w1=relax/control_flow_llvm.npz:c6_a0"},
+            "input \"w1\" of the model is int32[], expected an additional first axis for --each\n"},
         Refusal{"InputOfALibrary",
                 {"relax/tir_ret_llvm.so", "--function", "addi", "--input",
                  "x=relax/cnn_llvm.npz:c0_a0"},

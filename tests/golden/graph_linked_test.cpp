@@ -50,8 +50,10 @@ TEST_F(LinkedModel, DoesNotListConstantsAsInputs) {
   const Outcome done = run({});
 
   EXPECT_EQ(done.status, 1);
-  EXPECT_THAT(done.err, HasSubstr("gantry: input \"x\" of the model is missing\n"
-                                  "  inputs of the model: x float32[4]\n"));
+  EXPECT_THAT(done.err,
+              HasSubstr("gantry: input \"x\" of the model is missing, expected float32[4]\n"
+                        "  for example --input x=x.npy or --input x=random\n"
+                        "  inputs of the model: x float32[4]\n"));
 }
 
 }  // namespace

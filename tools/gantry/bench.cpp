@@ -2,7 +2,6 @@
 #include "tools/gantry/bench_measure.hpp"
 #include "tools/gantry/bench_report.hpp"
 #include "tools/gantry/command.hpp"
-#include "tools/gantry/common/arg_spec.hpp"
 #include "tools/gantry/common/stopwatch.hpp"
 #include "tools/gantry/common/terminal.hpp"
 #include "tools/gantry/driver_guard.hpp"
@@ -35,7 +34,7 @@ struct BenchOptions {
   std::string file;
   // empty: those that the artifact names; "all" alone: each of the host, one after the other
   std::vector<std::string> devices;
-  std::vector<std::string> inputs;
+  InputOptions inputs;
   // a directory, for inputs that no file sets; empty: none
   std::string weights;
   BenchPlan plan;
@@ -101,8 +100,7 @@ struct LoadedModel {
     loaded.model.weights = files.weights ? &*files.weights : nullptr;
     loaded.model.task = limit.task();
     loaded.model.inputs = [&](const Session& session, const InputValues& values) {
-      return options.inputs.empty() ? zero_inputs(runtime, session, values)
-                                    : read_inputs(runtime, session, options.inputs, false, values);
+      return read_inputs(runtime, session, options.inputs, false, MissingInput::zeros, values);
     };
     return loaded;
   }
@@ -135,7 +133,7 @@ Status measure_on(const BenchOptions& options, const LoadedModel& loaded, const 
 // the artifact names.
 std::vector<DeviceRow> rows_of(const Runtime& runtime, const Module& module) {
   RuntimeState& state = *state_of(runtime.get());
-  std::vector<Message> problems;
+  std::vector<Error> problems;
   std::vector<DeviceRow> rows;
   std::vector<std::string> kinds;
   for (const ListedDevice& device : list_devices(state, problems)) {
@@ -306,10 +304,7 @@ void add_bench(CLI::App& app, Invocation& invocation) {
   add_repeatable(*command, "--device", "NAME[:N]", options->devices,
                  "device to run on: cpu, opencl:1, ...; default: as the artifact names; may be "
                  "repeated; all: one after the other on each device of this host");
-  add_repeatable(*command, "--input", "[NAME=]FILE", options->inputs,
-                 "inputs by name: FILE.npz with all of them, NAME=FILE.npy, "
-                 "NAME=FILE.npz:MEMBER; default: zeros; may be repeated",
-                 accepted_by(parse_input));
+  add_inputs(*command, options->inputs, "zeros");
   add_weights(*command, options->weights);
   add_text(*command, "--function", "NAME", options->plan.function,
            "function of a virtual machine, default: its only one, or \"main\"; or "
@@ -340,6 +335,7 @@ void add_bench(CLI::App& app, Invocation& invocation) {
       "Examples:\n"
       "  gantry bench model.so --device cpu\n"
       "  gantry bench model.so --device all\n"
+      "  gantry bench model.so --input random --shape n=16\n"
       "  gantry bench model.so --json > before.json\n"
       "  gantry bench model.so --baseline before.json\n"
       "  gantry bench model.so --concurrency 1,2,4\n"

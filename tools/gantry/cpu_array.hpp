@@ -11,6 +11,7 @@
 #include <gantry/embed.hpp>
 #include <gantry/result.hpp>
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <vector>
@@ -36,8 +37,21 @@ Result<Tensor> copied_to(const Runtime& runtime, const Tensor& tensor, const std
 ArrayView view_of(const CpuArray& array);
 // Writes the array's name, dtype and shape.
 void write_type(const CpuArray& array, JsonWriter& json);
-// "output  float32[1, 10]  0.5 0.25 ...", with at most eight elements.
-std::string line_of(const CpuArray& array);
+
+// The values of an output that a report has.
+struct ShownValues {
+  // all of them, those of the last axis in one line
+  bool all = false;
+  // the largest ones, NaN first, with their indices: of each element of the first axis, or of the
+  // whole array if it has fewer than two axes; 0: not given
+  std::size_t top = 0;
+};
+// "output  float32[1, 10]  0.5 0.25 ...", with at most eight elements, or with a line for each row or
+// value below it.
+std::string values_text(const CpuArray& array, ShownValues shown);
+// Writes `values`, lists within each other as the shape has them, or `top`, objects of index and
+// value; nothing if neither is to be shown. Values that are no finite numbers are texts.
+void write_values(const CpuArray& array, ShownValues shown, JsonWriter& json);
 
 // Writes one array to an .npy file, or all arrays to an .npz file or a stream, with the types of
 // numpy_dtype(), and commits the file.

@@ -37,7 +37,7 @@ struct Finished {
 std::string run_text(const RunOptions& options, const Finished& done) {
   const Statistics times = done.outcome.run_ns.statistics();
   std::string text;
-  for (const CpuArray& array : done.outcome.arrays) text += text_line(line_of(array));
+  for (const CpuArray& array : done.outcome.arrays) text += values_text(array, options.shown);
   for (const NamedText& value : done.outcome.texts)
     text += text_line(escaped(value.name), "  ", value.text);
   const std::size_t runs = done.outcome.run_ns.count();
@@ -84,7 +84,10 @@ std::string run_json(const RunOptions& options, const Finished& done) {
     json.field("function", text_or_null(options.function));
     json.field("weights", text_or_null(options.weights));
     json.field("capture", options.capture);
-    write_objects("outputs", done.outcome.arrays, json, write_type);
+    write_objects("outputs", done.outcome.arrays, json, [&](const CpuArray& array, JsonWriter& to) {
+      write_type(array, to);
+      write_values(array, options.shown, to);
+    });
     json.field("result", result != done.outcome.texts.end() ? std::optional(json_text(result->text))
                                                             : std::nullopt);
     write_objects("texts", done.outcome.texts, json, write_text);
@@ -106,10 +109,8 @@ struct RunFiles {
   static Result<RunFiles> open(const RunOptions& options, const Globals& globals) {
     InputFiles inputs =
         input_files(globals, {options.file, options.graph, options.params, options.expect});
-    for (const std::string& input : options.inputs) {
-      GANTRY_TRY(const InputSpec spec, parse_input(input));
-      inputs.add(spec.path);
-    }
+    GANTRY_TRY(const std::vector<std::string> input_values, options.inputs.files());
+    for (const std::string& file : input_values) inputs.add(file);
     for (const std::string& arg : options.args) {
       GANTRY_TRY(const ArgSpec spec, parse_arg(arg));
       if (const auto* file = std::get_if<FileArg>(&spec)) inputs.add(file->path);
@@ -145,7 +146,7 @@ struct RunFiles {
 Result<RunOutcome> run_chosen(const Runtime& runtime, const Module& module,
                               const RunOptions& options, const ModelWeights* weights,
                               const TimeLimit& limit, bool quiet) {
-  const bool is_by_name = !options.inputs.empty() || options.each || weights != nullptr;
+  const bool is_by_name = options.inputs.given() || options.each || weights != nullptr;
   const Stopwatch create;
   if (options.function.empty() || is_by_name) {
     GANTRY_TRY(Session session, model_session(runtime, module,
@@ -264,14 +265,13 @@ void add_run(CLI::App& app, Invocation& invocation) {
            "write the script with the results of this run, and FILE.npz beside it")
       ->check(script_output())
       ->needs(script);
-  add_repeatable(*command, "--input", "[NAME=]FILE", options->inputs,
-                 "inputs by name: FILE.npz with all of them, NAME=FILE.npy, "
-                 "NAME=FILE.npz:MEMBER; may be repeated",
-                 accepted_by(parse_input))
-      ->excludes(arg)
-      ->excludes(script);
+  const InputOptionsOf inputs = add_inputs(*command, options->inputs);
+  for (CLI::Option* const option : {inputs.input, inputs.shape})
+    option->excludes(arg)->excludes(script);
   add_weights(*command, options->weights)->excludes(arg)->excludes(script);
-  command->add_flag("--each", options->each, "run once for each element of the inputs' first axis")
+  command
+      ->add_flag("--each", options->each,
+                 "run once for each element of the first axis of the inputs from files")
       ->excludes(arg)
       ->excludes(script);
   add_text(*command, "--output", "FILE", options->output,
@@ -279,6 +279,17 @@ void add_run(CLI::App& app, Invocation& invocation) {
            "output (-)")
       ->check(array_output())
       ->excludes(script);
+  CLI::Option* const print_all =
+      command->add_flag("--print", options->shown.all, "print all values of the outputs")
+          ->excludes(script);
+  command
+      ->add_option("--top", options->shown.top,
+                   "print the K largest values with their indices, of each element of the first "
+                   "axis where an output has several axes")
+      ->type_name("K")
+      ->check(in_range(1, 1000000))
+      ->excludes(script)
+      ->excludes(print_all);
   CLI::Option* expect = add_text(*command, "--expect", "FILE.npz", options->expect,
                                  "compare the outputs with this file")
                             ->excludes(script);
@@ -318,6 +329,8 @@ void add_run(CLI::App& app, Invocation& invocation) {
   command->footer(
       "Examples:\n"
       "  gantry run model.so --input x=x.npy --output y.npz\n"
+      "  gantry run model.so --input random --shape n=4 --print\n"
+      "  gantry run model.so --input x=digits.npz:x --each --top 1\n"
       "  gantry run model.so --device opencl --input x=in.npz --each --expect out.npz --rtol 1e-5\n"
       "  gantry run model.so --device cuda --capture --repeat 100 --input x=x.npy\n"
       "  gantry run lm.so --function embed --weights lm.weights --input ids=ids.npy --output "

@@ -9,6 +9,7 @@
 
 #include "core/base/running_code.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -25,10 +26,12 @@ Result<RunOutcome> run_model(const Runtime& runtime, Session& model, double crea
     GANTRY_CHECK(set_values(model, weight_values));
   }
   GANTRY_TRY(const std::vector<ModelInput> inputs,
-             read_inputs(runtime, model, options.inputs, options.each, weight_values));
+             read_inputs(runtime, model, options.inputs, options.each, MissingInput::error,
+                         weight_values));
   GANTRY_TRY(const auto devices, device_ids(runtime, options.devices));
 
-  const std::int64_t count = options.each ? inputs.front().tensor.shape()[0] : 1;
+  const auto rows = std::ranges::find_if(inputs, &ModelInput::has_rows);
+  const std::int64_t count = rows != inputs.end() ? rows->tensor.shape()[0] : 1;
   Outputs outputs(runtime, options.each, count);
   const std::string title = run_title(model);
   const CallRecord record(title);

@@ -6,6 +6,7 @@
 #include "tools/gantry/command.hpp"
 #include "tools/gantry/common/statistics.hpp"
 #include "tools/gantry/cpu_array.hpp"
+#include "tools/gantry/model_input.hpp"
 #include "tools/gantry/model_weights.hpp"
 #include "tools/gantry/outputs.hpp"
 #include "tools/gantry/time_limit.hpp"
@@ -24,8 +25,7 @@ struct RunOptions {
   std::string graph, params;
   // empty: those that the artifact names
   std::vector<std::string> devices;
-  // see InputSpec in arg_spec.hpp
-  std::vector<std::string> inputs;
+  InputOptions inputs;
   bool each = false;
   // a directory, for inputs that no file sets; empty: none
   std::string weights;
@@ -42,6 +42,8 @@ struct RunOptions {
   // where to write the script with the results
   std::string record;
   std::string output;
+  // the values in the report
+  ShownValues shown;
   std::string expect;
   Tolerance tolerance;
   int repeat = 1;

@@ -7,9 +7,8 @@
 #include <cstring>
 
 namespace gantry {
-namespace {
 
-// Rounds to nearest, ties to even, in one step: a conversion by way of float would round twice.
+// A conversion by way of float would round twice.
 std::uint16_t half_of(double number) {
   std::uint64_t bits;
   std::memcpy(&bits, &number, sizeof bits);
@@ -38,6 +37,8 @@ std::uint16_t half_of(double number) {
   if (rest > middle || (rest == middle && (half & 1) != 0)) ++half;
   return static_cast<std::uint16_t>(sign | half);
 }
+
+namespace {
 
 float float_of(std::uint16_t half) {
   const std::uint32_t sign = (half & 0x8000u) << 16;

@@ -3,6 +3,7 @@
 
 #include "core/base/text.hpp"
 
+#include <gantry/array_record.hpp>
 #include <gantry/dtype_text.hpp>
 #include <gantry/quoted.hpp>
 
@@ -15,50 +16,29 @@ bool take_prefix(std::string_view& text, std::string_view prefix) {
   return true;
 }
 
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(' ');
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(' ') - first + 1);
-}
-
-Result<std::vector<std::int64_t>> parse_shape(std::string_view list, std::string_view whole) {
-  std::vector<std::int64_t> shape;
-  if (trimmed(list).empty()) return shape;
-  while (true) {
-    const std::size_t comma = list.find(',');
-    const std::string_view item = trimmed(list.substr(0, comma));
-    const auto extent = parse_number<std::int64_t>(item);
-    if (!extent || *extent < 0) {
-      return invalid("argument ", quoted(whole), ": extent ", shape.size(), " is ", quoted(item),
-                     ", expected an integer >= 0");
-    }
-    shape.push_back(*extent);
-    if (comma == std::string_view::npos) return shape;
-    list.remove_prefix(comma + 1);
-  }
-}
-
 // "float32[16]"
 Result<ArgSpec> parse_zeros(std::string_view text, std::string_view whole) {
-  const std::size_t open = text.find('[');
-  if (open == std::string_view::npos || text.back() != ']') {
-    return invalid("argument ", quoted(whole), " has no shape, expected zeros:float32[2, 16]");
-  }
-  auto dtype = parse_dtype(text.substr(0, open));
-  if (!dtype.ok()) return std::move(dtype).error().at("in argument ", quoted(whole));
-  GANTRY_TRY(auto shape, parse_shape(text.substr(open + 1, text.size() - open - 2), whole));
-  return ArgSpec(ZerosArg{dtype.value(), std::move(shape)});
+  GANTRY_TRY(auto type, parse_typed_shape(text, concat("argument ", quoted(whole))));
+  if (type) return ArgSpec(ZerosArg{type->dtype, std::move(type->shape)});
+  return invalid("argument ", quoted(whole), " has no shape, expected zeros:float32[2, 16]");
 }
 
 // "[2, 16]"
 Result<ArgSpec> parse_shape_arg(std::string_view text, std::string_view whole) {
   if (text.size() < 2 || text.front() != '[' || text.back() != ']')
     return invalid("argument ", quoted(whole), " has no brackets, expected shape:[2, 16]");
-  GANTRY_TRY(auto shape, parse_shape(text.substr(1, text.size() - 2), whole));
+  GANTRY_TRY(auto shape,
+             parse_extents(text.substr(1, text.size() - 2), concat("argument ", quoted(whole))));
   return ArgSpec(ShapeArg{std::move(shape)});
 }
 
 }  // namespace
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(' ');
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(' ') - first + 1);
+}
 
 Result<ArgSpec> parse_arg(std::string_view text) {
   std::string_view rest = text;
@@ -80,24 +60,32 @@ Result<ArgSpec> parse_arg(std::string_view text) {
                  "shape:[2, 16], str:text or none");
 }
 
-Result<InputSpec> parse_input(std::string_view text) {
-  constexpr std::string_view member_mark = ".npz:";
-  const std::size_t equals = text.find('=');
-  const bool named = equals != std::string_view::npos;
-  InputSpec input{std::string(named ? text.substr(0, equals) : ""),
-                  std::string(named ? text.substr(equals + 1) : text), ""};
-  const std::size_t mark = input.path.rfind(member_mark);
-  if (named && mark != std::string::npos) {
-    input.member = input.path.substr(mark + member_mark.size());
-    input.path.resize(mark + member_mark.size() - 1);
+Result<std::vector<std::int64_t>> parse_extents(std::string_view list, std::string_view title) {
+  std::vector<std::int64_t> shape;
+  if (trimmed(list).empty()) return shape;
+  while (true) {
+    const std::size_t comma = list.find(',');
+    const std::string_view item = trimmed(list.substr(0, comma));
+    const auto extent = parse_number<std::int64_t>(item);
+    if (!extent || *extent < 0) {
+      return invalid(title, ": extent ", shape.size(), " is ", quoted(item),
+                     ", expected an integer >= 0");
+    }
+    if (shape.size() == max_array_dimensions)
+      return invalid(title, " has more than ", max_array_dimensions, " extents");
+    shape.push_back(*extent);
+    if (comma == std::string_view::npos) return shape;
+    list.remove_prefix(comma + 1);
   }
-  const bool is_array_file = input.path.ends_with(".npz") || input.path.ends_with(".npy");
-  if (equals == 0 || input.path.empty() || (!named && !is_array_file)) {
-    return invalid("input ", quoted(text),
-                   " has an unknown form, expected FILE.npz for all inputs, NAME=FILE.npy or "
-                   "NAME=FILE.npz:MEMBER");
-  }
-  return input;
+}
+
+Result<std::optional<TypedShape>> parse_typed_shape(std::string_view text, std::string_view title) {
+  const std::size_t open = text.find('[');
+  if (open == std::string_view::npos || text.back() != ']') return std::optional<TypedShape>();
+  auto dtype = parse_dtype(text.substr(0, open));
+  if (!dtype.ok()) return std::move(dtype).error().at("in ", title);
+  GANTRY_TRY(auto shape, parse_extents(text.substr(open + 1, text.size() - open - 2), title));
+  return std::optional(TypedShape{*dtype, std::move(shape)});
 }
 
 }  // namespace gantry::cli

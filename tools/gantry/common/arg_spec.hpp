@@ -13,6 +13,7 @@
 #include <gantry/result.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -34,20 +35,25 @@ struct ShapeArg {
 using ArgSpec =
     std::variant<NoneArg, std::int64_t, double, std::string, FileArg, ZerosArg, ShapeArg>;
 
+// Returns the text without the blanks at its begin and end.
+std::string_view trimmed(std::string_view text);
+
 // returns  invalid, with the wrong part; for an unknown form, with a list of all forms
 Result<ArgSpec> parse_arg(std::string_view text);
 
-// The value of --input, one or all inputs of a model.
+// Parses the extents of a shape: "2, 16"; an empty list is the shape of a scalar.
 //
-//     NAME=FILE   NAME=FILE.npz:MEMBER   FILE.npz   FILE.npy
-struct InputSpec {
-  // empty: the members of the file are the names
-  std::string name;
-  std::string path;
-  // empty: the only member, or the one of the input's name
-  std::string member;
+// title    [in]   for messages: `argument "shape:[2, x]"`
+// returns  invalid: an extent is no integer >= 0, or there are more than max_array_dimensions
+Result<std::vector<std::int64_t>> parse_extents(std::string_view list, std::string_view title);
+
+// The type and shape in "float32[2, 16]".
+struct TypedShape {
+  gantry_dtype dtype{};
+  std::vector<std::int64_t> shape;
 };
-// returns  invalid, with a list of all forms
-Result<InputSpec> parse_input(std::string_view text);
+
+// returns  nullopt: no brackets; as parse_dtype() and parse_extents()
+Result<std::optional<TypedShape>> parse_typed_shape(std::string_view text, std::string_view title);
 
 }  // namespace gantry::cli

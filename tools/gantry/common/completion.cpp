@@ -17,7 +17,8 @@ CompletedValue kind_of(const OptionText& option) {
   if (value == "KEY") return CompletedValue::type_key;
   if (value == "CODE") return CompletedValue::reason;
   if (value == "NAME[:N]") return CompletedValue::device;
-  if (contains("FILE") || value == "RECIPE" || value == "SPEC" || value == "PLUGIN")
+  if (contains("FILE") || contains("VALUE") || value == "RECIPE" || value == "SPEC" ||
+      value == "PLUGIN")
     return CompletedValue::file;
   if (contains("DIR")) return CompletedValue::directory;
   return CompletedValue::none;
