@@ -283,7 +283,7 @@ TEST(Pack, ShowsItsStepsAndErasesThemWithoutEscapeCodes) {
   EXPECT_EQ(pack.status, 0) << pack.out;
   EXPECT_THAT(pack.out, HasSubstr("compiling"));
   EXPECT_THAT(pack.out, Not(HasSubstr(escape)));
-  EXPECT_EQ(pack.out.back(), '\r');
+  EXPECT_THAT(pack.out, HasSubstr("\rgantry: wrote \""));
 }
 
 // A recipe's directory may contain a program of the compiler's name.

@@ -18,6 +18,8 @@ namespace gantry::test {
 namespace {
 
 using nlohmann::json;
+using ::testing::IsEmpty;
+using ::testing::MatchesRegex;
 
 class Pack : public ::testing::Test {
  protected:
@@ -51,6 +53,22 @@ TEST_F(Pack, PrintsOneDocumentWithTheModulesOfTheResult) {
                               {{"index", 1}, {"type_key", "npu"}, {"size", 12}},
                               {{"index", 2}, {"type_key", "dsp"}, {"size", 4}}}},
                             {"warnings", json::array()}}));
+}
+
+TEST_F(Pack, ReportsWhatItWroteOnStderr) {
+  const Outcome packed =
+      run_gantry({"pack", path("model.yaml"), "-o", path("model.bin"), "--form", "container"});
+  const Outcome host = run_gantry({"pack", path("host.yaml"), "-o", path("host.so")});
+  const Outcome stream = run_gantry({"pack", path("model.yaml"), "-o", "-"});
+  const Outcome quiet = run_gantry({"-q", "pack", path("model.yaml"), "-o", path("model.so")});
+
+  EXPECT_THAT(packed.out, IsEmpty());
+  EXPECT_EQ(packed.err, "gantry: wrote \"" + path("model.bin") + "\", " +
+                            std::to_string(std::filesystem::file_size(temp_ / "model.bin")) +
+                            " B: _lib, npu, dsp\n");
+  EXPECT_THAT(host.err, MatchesRegex("gantry: wrote \"[^\"]*host.so\", [0-9.]+ KiB: CPU code\n"));
+  EXPECT_EQ(stream.err, "gantry: wrote standard output: _lib, npu, dsp\n");
+  EXPECT_EQ(quiet.err, "");
 }
 
 TEST_F(Pack, PrintsTheModulesThatInspectFinds) {

@@ -5,17 +5,25 @@
 #include "tools/gantry/artifact_names.hpp"
 #include "tools/gantry/command.hpp"
 #include "tools/gantry/common/escape.hpp"
+#include "tools/gantry/common/human.hpp"
 #include "tools/gantry/common/status_line.hpp"
 #include "tools/gantry/option_checks.hpp"
 #include "tools/gantry/pack_programs.hpp"
 #include "tools/gantry/session.hpp"
 
+#include "core/base/text.hpp"
 #include "core/engine/runtime/plugin_generators.hpp"
 
+#include <gantry/join.hpp>
+#include <gantry/quoted.hpp>
+
 #include <algorithm>
+#include <filesystem>
 #include <memory>
+#include <new>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace gantry::cli {
@@ -54,6 +62,26 @@ void write_report(const RecipeOptions& options, const PackReport& report,
   }));
 }
 
+std::string written_text(const RecipeOptions& options, const PackReport& report) {
+  std::error_code failed;
+  const bool is_file = std::filesystem::is_regular_file(options.output, failed);
+  const std::uint64_t bytes = is_file ? std::filesystem::file_size(options.output, failed) : 0;
+  return text_line(
+      "gantry: wrote ", options.output == "-" ? "standard output" : quoted(options.output),
+      is_file && !failed ? concat(", ", human_size(bytes)) : "", ": ",
+      report.modules.empty() ? "CPU code" : join(report.modules, ", ", [](const PackedModule& one) {
+        return one.type_key;
+      }));
+}
+
+// Prints on stderr: standard output may be the artifact. It is written, also if memory is exhausted.
+void report_written(const RecipeOptions& options, const PackReport& report) {
+  try {
+    print_error(written_text(options, report));
+  } catch (const std::bad_alloc&) {
+  }
+}
+
 Result<ExitStatus> pack_recipe(const RecipeOptions& options, const Globals& globals) {
   GANTRY_TRY(const Recipe recipe, read_recipe(options.recipe));
   PackOptions how = options_of_environment();
@@ -87,7 +115,11 @@ Result<ExitStatus> pack_recipe(const RecipeOptions& options, const Globals& glob
   how.uses_standard_output = options.json;
   GANTRY_CHECK(pack(recipe, options.output, how));
   line.erase();
-  if (options.json) write_report(options, report, warnings);
+  if (options.json) {
+    write_report(options, report, warnings);
+  } else if (!globals.quiet) {
+    report_written(options, report);
+  }
   return kDone;
 }
 
