@@ -228,5 +228,53 @@ TEST_F(OutputOfCommand, RunWritesToAPipeAndToADevice) {
   EXPECT_TRUE(fs::is_character_file("/dev/null"));
 }
 
+// Appends the paths of texts without characters, such as "/plugins/0/support".
+void find_empty(const nlohmann::json& value, const std::string& path, Args& found) {
+  if (value.is_string() && value.get<std::string>().empty()) found.push_back(path);
+  if (value.is_array()) {
+    for (std::size_t i = 0; i < value.size(); ++i)
+      find_empty(value[i], path + "/" + std::to_string(i), found);
+  }
+  if (value.is_object()) {
+    for (const auto& [key, member] : value.items()) find_empty(member, path + "/" + key, found);
+  }
+}
+
+class DocumentOfCommand : public OutputOfCommand, public ::testing::WithParamInterface<Args> {};
+
+// What is absent is null.
+TEST_P(DocumentOfCommand, HasNoTextWithoutCharacters) {
+  Args args{"--plugins", built_plugins("graph")};
+  for (std::string arg : GetParam()) {
+    const std::size_t at = arg.find('@');
+    args.push_back(at == arg.npos ? arg : arg.replace(at, 1, temp_.path().string() + "/"));
+  }
+  args.push_back("--json");
+
+  const Outcome outcome = run_gantry(args);
+
+  const nlohmann::json document = nlohmann::json::parse(outcome.out, nullptr, false);
+  ASSERT_TRUE(document.is_object()) << outcome.out << outcome.err;
+  Args empty;
+  find_empty(document, "", empty);
+  EXPECT_THAT(empty, IsEmpty());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Commands, DocumentOfCommand,
+    ::testing::Values(Args{"inspect", "@model.so"}, Args{"inspect", "relax/lm_paged_llvm.so"},
+                      Args{"inspect", "tvm-0.12/digits_mlp_opencl.so"}, run_with({"--print"}),
+                      Args{"bench", "@model.so", "--repeat", "1"}, Args{"plugins", "list"},
+                      Args{"plugins", "doctor"},
+                      Args{"plugins", "doctor", "--probe", "--artifact", "@model.so"},
+                      Args{"plugins", "doctor", "--artifact", "tvm-0.12/digits_mlp_opencl.so"},
+                      Args{"plugins", "doctor", "--key", "acme.npu"},
+                      Args{"plugins", "explain", "gantry.graph"},
+                      Args{"plugins", "check", built_plugins("graph")}, Args{"plugins", "reasons"},
+                      Args{"plugins", "lock"}, Args{"devices"}, Args{"targets"},
+                      Args{"pack", "@add.yaml", "-o", "@add.so"},
+                      Args{"repack", "@model.so", "-o", "@repacked.so"},
+                      Args{"mlf", "show", "tvm-0.12/digits_cpp_graph_c.tar"}, Args{"version"}));
+
 }  // namespace
 }  // namespace gantry::test

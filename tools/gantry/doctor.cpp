@@ -190,7 +190,7 @@ void write_cpu_code(const Diagnosis& diagnosis, JsonWriter& json) {
   json.field("dialect", name_of(artifact.container.facts.dialect));
   json.field("runs", why == nullptr);
   json.field("reason", why != nullptr ? std::optional(json_text(why->reason)) : std::nullopt);
-  json.field("text", why != nullptr ? json_text(why->message) : diagnosis.unchecked);
+  json.field("text", text_or_null(why != nullptr ? why->message.text() : diagnosis.unchecked));
   json.end();
 }
 

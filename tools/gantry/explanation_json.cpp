@@ -8,13 +8,13 @@ namespace gantry::cli {
 void write_state(const ExplainedCandidate& candidate, JsonWriter& json) {
   json.field("state", name_of(candidate.passed));
   json.field("reason", candidate.reason ? std::optional(name_of(candidate.reason)) : std::nullopt);
-  json.field("text", json_text(candidate.text));
+  json.field("text", text_or_null(candidate.text));
 }
 
 void write_candidate(const ExplainedCandidate& candidate, JsonWriter& json) {
   json.field("verdict", name_of(candidate.verdict));
-  json.field("id", json_text(candidate.id));
-  json.field("version", json_text(candidate.version));
+  json.field("id", text_or_null(candidate.id));
+  json.field("version", text_or_null(candidate.version));
   json.field("manifest", json_text(candidate.file));
   json.field("tier", number_of(candidate.tier));
   json.field("priority", candidate.priority);
@@ -28,14 +28,14 @@ void write_candidate(const ExplainedCandidate& candidate, JsonWriter& json) {
     json.field("probe", nullptr);
   }
   json.field("older_than", text_or_null(candidate.newer));
-  json.field("support", json_text(candidate.support));
+  json.field("support", text_or_null(candidate.support));
   write_texts("would_be_chosen_if", candidate.changes, json);
 }
 
 void write_location(const SearchLocation& location, JsonWriter& json) {
   json.field("tier", number_of(location.tier));
   json.field("location", json_text(location.name));
-  json.field("text", json_text(describe(location)));
+  json.field("text", text_or_null(describe(location)));
   write_texts("files", location.files, json);
 }
 
@@ -48,8 +48,8 @@ void write_requirement(const ExplainedRequirement& requirement, JsonWriter& json
   write_objects("candidates", requirement.candidates, json, write_candidate);
   write_texts("near", requirement.near, json);
   write_texts("unsearched", requirement.unsearched, json);
-  json.field("advice", json_text(requirement.advice));
-  json.field("tie", json_text(requirement.tie));
+  json.field("advice", text_or_null(requirement.advice));
+  json.field("tie", text_or_null(requirement.tie));
   json.field("unused", text_or_null(requirement.unused));
 }
 
@@ -58,7 +58,7 @@ void write_finding(const CheckFinding& finding, JsonWriter& json) {
   json.field("name", finding.name);
   json.field("must", finding.must);
   json.field("outcome", name_of(finding.outcome));
-  json.field("text", json_text(finding.text));
+  json.field("text", text_or_null(finding.text));
 }
 
 }  // namespace gantry::cli

@@ -180,9 +180,9 @@ void write_main_json(const MlfMain& main, JsonWriter& json) {
 void write_model_json(const ShownModel& shown, JsonWriter& json) {
   const MlfModel& model = shown.model;
   json.field("name", json_text(model.name));
-  json.field("style", json_text(model.style));
+  json.field("style", text_or_null(model.style));
   write_texts("executors", model.executors, json);
-  json.field("export_datetime", json_text(model.export_datetime));
+  json.field("export_datetime", text_or_null(model.export_datetime));
   json.begin_list("targets");
   for (const MlfTarget& target : model.targets) json.value(json_text(target.text));
   json.end();
@@ -209,7 +209,7 @@ void write_model_json(const ShownModel& shown, JsonWriter& json) {
   write_objects("payloads", model.blobs, json, [](const MlfFile& blob, JsonWriter& to) {
     to.field("type_key", json_text(blob.type_key));
     to.field("path", json_text(blob.path));
-    to.field("sha256", json_text(blob.sha256));
+    to.field("sha256", text_or_null(blob.sha256));
   });
 }
 

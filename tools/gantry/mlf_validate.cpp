@@ -51,7 +51,7 @@ std::string validation_json(const std::string& file, std::uint64_t version,
     json.field("warnings", findings.warnings());
     write_objects("findings", findings.kept(), json, [](const Finding& one, JsonWriter& to) {
       to.field("level", name_of(one.level));
-      to.field("path", json_text(one.path));
+      to.field("path", text_or_null(one.path));
       to.field("text", json_text(one.text.text()));
     });
   });

@@ -13,13 +13,13 @@ namespace {
 void write_used(const Manifest& manifest, JsonWriter& json) {
   json.begin_object("used");
   json.field("version", json_text(manifest.version.text));
-  json.field("display_name", json_text(manifest.display_name));
-  json.field("vendor", json_text(manifest.vendor));
-  json.field("license", json_text(manifest.license));
-  json.field("homepage", json_text(manifest.homepage));
-  json.field("support", json_text(manifest.support));
+  json.field("display_name", text_or_null(manifest.display_name));
+  json.field("vendor", text_or_null(manifest.vendor));
+  json.field("license", text_or_null(manifest.license));
+  json.field("homepage", text_or_null(manifest.homepage));
+  json.field("support", text_or_null(manifest.support));
   json.field("manifest", json_text(manifest.file));
-  json.field("library", json_text(manifest.library_path));
+  json.field("library", text_or_null(manifest.library_path));
   json.field("abi", abi_text(manifest.abi));
   json.field("priority", manifest.priority);
   json.field("required", manifest.required);
@@ -29,7 +29,7 @@ void write_used(const Manifest& manifest, JsonWriter& json) {
 
 void write_manifest(const ExplainedManifest& one, JsonWriter& json) {
   write_candidate(one.candidate, json);
-  json.field("location", json_text(one.location));
+  json.field("location", text_or_null(one.location));
   write_texts("drop_ins", one.drop_ins, json);
 }
 

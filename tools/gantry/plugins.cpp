@@ -59,7 +59,7 @@ void write_listed(const Candidate& candidate, JsonWriter& json) {
   json.field("state", name_of(candidate.passed));
   json.field("reason",
              candidate.stopped() ? std::optional(name_of(candidate.reason)) : std::nullopt);
-  json.field("text", json_text(candidate.text));
+  json.field("text", text_or_null(candidate.text));
   write_offers(manifest ? *manifest : Manifest(), json);
   json.field("library", manifest ? std::optional(json_text(manifest->library_path)) : std::nullopt);
   json.field("manifest", json_text(candidate.file));

@@ -62,7 +62,7 @@ Result<LockEntry> entry_of(const Candidate& candidate) {
 void write_entry(const LockEntry& entry, JsonWriter& json) {
   json.field("id", json_text(entry.id));
   json.field("version", json_text(entry.version));
-  json.field("min_version", json_text(entry.min_version));
+  json.field("min_version", text_or_null(entry.min_version));
   json.field("manifest", json_text(entry.manifest));
   json.field("manifest_sha256", entry.manifest_sha256);
   json.field("library", json_text(entry.library));

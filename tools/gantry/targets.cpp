@@ -190,7 +190,7 @@ void write_target_option(const TargetOption& option, JsonWriter& json) {
   json.field("type", name_of(option.type));
   json.key("default");
   option.fallback ? write_value(*option.fallback, json) : json.value(nullptr);
-  json.field("doc", json_text(option.doc));
+  json.field("doc", text_or_null(option.doc));
   json.field("attribute", text_or_null(option.attribute));
 }
 
@@ -210,7 +210,7 @@ void write_kind(const ListedKind& listed, JsonWriter& json) {
   const TargetKind& kind = listed.known.kind;
   json.field("name", json_text(kind.name));
   json.field("plugin", text_or_null(listed.known.plugin));
-  json.field("device", json_text(kind.device));
+  json.field("device", text_or_null(kind.device));
   json.field("device_type", kind.device_type);
   write_texts("devices", listed.devices, json);
   write_texts("keys", kind.keys, json);

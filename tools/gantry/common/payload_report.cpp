@@ -21,11 +21,11 @@ std::string word_of(const PayloadCheck& check) {
 void write_check(const PayloadCheck& check, JsonWriter& json) {
   const bool ok = check.verdict.ok();
   json.field("location", json_text(check.location));
-  json.field("plugin", json_text(check.plugin));
+  json.field("plugin", text_or_null(check.plugin));
   json.field("device", text_or_null(check.device));
   json.field("unused", check.is_unused);
   json.field("verdict", ok ? std::optional(name_of_verdict(*check.verdict)) : std::nullopt);
-  json.field("text", ok ? std::string() : json_text(check.verdict.error().message));
+  json.field("text", ok ? std::nullopt : std::optional(json_text(check.verdict.error().message)));
 }
 
 }  // namespace
