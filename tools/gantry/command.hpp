@@ -27,6 +27,9 @@ struct Globals {
   // level; empty: as configured
   std::string log;
   bool quiet = false;
+
+  // -v: show the details of problems, too.
+  bool verbose() const { return log == "info" || log == "debug"; }
 };
 
 struct Invocation {

@@ -67,10 +67,10 @@ void write_device(const ListedDevice& device, JsonWriter& json) {
 }
 
 std::string devices_json(const std::vector<ListedDevice>& devices,
-                         const std::vector<Message>& problems) {
+                         const std::vector<Error>& problems) {
   return json_document([&](JsonWriter& json) {
     write_objects("devices", devices, json, write_device);
-    write_texts("problems", problems, json);
+    write_texts("problems", shown_texts(problems, true), json);
   });
 }
 
@@ -81,12 +81,12 @@ struct DevicesOptions {
 
 Result<ExitStatus> devices(const DevicesOptions& options, const Globals& globals) {
   GANTRY_TRY(const auto runtime, open_state(globals));
-  GANTRY_TRY(std::vector<Message> problems,
+  GANTRY_TRY(std::vector<Error> problems,
              exclude_failing_drivers(*runtime->plugins, globals,
                                      std::chrono::seconds(options.timeout_seconds)));
   const std::vector<ListedDevice> found = list_devices(*runtime, problems);
   print(options.json ? devices_json(found, problems) : devices_text(found));
-  for (const Message& problem : problems) {
+  for (const Message& problem : shown_texts(problems, globals.verbose())) {
     if (!globals.quiet) warn(problem);
   }
   return kDone;

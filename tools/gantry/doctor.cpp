@@ -58,7 +58,7 @@ std::vector<Requirement> requirements_of(const Artifact& artifact) {
 struct Probe {
   // "opencl:0"
   std::vector<std::string> devices;
-  std::vector<Message> problems;
+  std::vector<Error> problems;
 };
 
 // One id, and the static cases of the manifest that takes precedence.
@@ -144,7 +144,7 @@ std::string summary_text(const Diagnosis& diagnosis) {
   return text_line("summary: ", served, " of ", all.size(), " type keys and devices are served");
 }
 
-Probe probe_devices(RuntimeState& runtime, std::vector<Message> excluded) {
+Probe probe_devices(RuntimeState& runtime, std::vector<Error> excluded) {
   Probe probe;
   probe.problems = std::move(excluded);
   for (const ListedDevice& device : list_devices(runtime, probe.problems))
@@ -160,10 +160,11 @@ std::string look_ups_text(std::span<const RequiredFunction> functions) {
   return text;
 }
 
-std::string probe_text(const Probe& probe) {
+std::string probe_text(const Probe& probe, bool details) {
   std::string text = "\nprobe\n";
   for (const std::string& device : probe.devices) text += text_line("  FOUND    ", device);
-  for (const Message& problem : probe.problems) text += text_line("  FAILED   ", problem);
+  for (const Message& problem : shown_texts(probe.problems, details))
+    text += text_line("  FAILED   ", problem);
   return text;
 }
 
@@ -171,7 +172,7 @@ void write_probe(const std::optional<Probe>& probe, JsonWriter& json) {
   if (!probe) return json.field("probe", nullptr);
   json.begin_object("probe");
   write_texts("devices", probe->devices, json);
-  write_texts("problems", probe->problems, json);
+  write_texts("problems", shown_texts(probe->problems, true), json);
   json.end();
 }
 
@@ -302,10 +303,10 @@ Result<Diagnosis> examine(const DoctorOptions& options, const Globals& globals) 
   if (!options.probe) plugins.note_probes();
   if (options.probe) {
     const auto limit = std::chrono::seconds(options.timeout_seconds);
-    GANTRY_TRY(std::vector<Message> excluded, probe_all(runtime));
+    GANTRY_TRY(std::vector<Error> excluded, probe_all(runtime));
     if (diagnosis.artifact) {
       GANTRY_TRY(
-          const std::vector<Message> more,
+          const std::vector<Error> more,
           exclude_failing_checks(runtime, globals, options.artifact, *diagnosis.artifact, limit));
       excluded.insert(excluded.end(), more.begin(), more.end());
     }
@@ -335,7 +336,7 @@ Result<ExitStatus> doctor(const DoctorOptions& options, const Globals& globals) 
         summary_text(diagnosis) + to_text(diagnosis.plugins) + unclaimed_text(diagnosis.unclaimed);
     if (diagnosis.artifact) text += cpu_code_text(*diagnosis.artifact, diagnosis);
     text += look_ups_text(diagnosis.looked_up);
-    if (diagnosis.probe) text += probe_text(*diagnosis.probe);
+    if (diagnosis.probe) text += probe_text(*diagnosis.probe, globals.verbose());
     if (diagnosis.payloads) text += payload_checks_text(*diagnosis.payloads);
     print(text);
   }

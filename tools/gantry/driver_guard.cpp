@@ -22,12 +22,12 @@
 namespace gantry::cli {
 namespace {
 
-// Returns the text that reports it.
-Message exclude(PluginSet& plugins, std::size_t candidate, const Message& why,
-                const Reason& because = reason::driver_ended) {
+// Returns the error that reports it.
+Error exclude(PluginSet& plugins, std::size_t candidate, const Message& why,
+              const Reason& because = reason::driver_ended) {
   const std::string title = plugins.candidate(candidate).title();
   plugins.exclude(candidate, because, why);
-  return Message("plugin ", title, " is not used: ", why);
+  return unavailable("plugin ", title, " is not used: ", why).with_reason(because.tag);
 }
 
 std::optional<std::size_t> candidate_of(const PluginSet& plugins, const std::string& manifest) {
@@ -67,10 +67,10 @@ bool can_be_probed(const Candidate& candidate) {
   return !candidate.stopped() && candidate.manifest && !candidate.manifest->library_path.empty();
 }
 
-Result<std::vector<Message>> probe_all(RuntimeState& runtime) {
+Result<std::vector<Error>> probe_all(RuntimeState& runtime) {
   PluginSet& plugins = *runtime.plugins;
   Prober& prober = *runtime.prober;
-  std::vector<Message> excluded;
+  std::vector<Error> excluded;
   // Returns the version that takes the place of a refused one.
   const auto probe = [&](std::size_t index) -> Result<std::optional<std::size_t>> {
     const Candidate candidate = plugins.candidate(index);
@@ -97,14 +97,14 @@ Result<std::vector<Message>> probe_all(RuntimeState& runtime) {
   return excluded;
 }
 
-Result<std::vector<Message>> exclude_failing_drivers(PluginSet& plugins, const Globals& globals,
-                                                     std::chrono::milliseconds limit) {
+Result<std::vector<Error>> exclude_failing_drivers(PluginSet& plugins, const Globals& globals,
+                                                   std::chrono::milliseconds limit) {
   IsolatedCommand command{.work = "devices", .globals = globals};
   for (const Candidate& candidate : plugins.candidates()) {
     if (!candidate.stopped() && candidate.manifest && !candidate.manifest->devices.empty())
       command.items.push_back(candidate.file);
   }
-  std::vector<Message> excluded;
+  std::vector<Error> excluded;
   GANTRY_CHECK(
       exclude_failing(plugins, std::move(command), limit, "the driver",
                       [&](const std::vector<std::string>& items, const IsolatedFailure& failure) {
@@ -121,7 +121,7 @@ Result<IsolatedCall> list_devices_isolated(const IsolatedCommand& command, const
     PluginSet& plugins = *runtime->plugins;
     const auto candidate = candidate_of(plugins, command.items[item]);
     // Errors are reported when the command opens the plugin.
-    std::vector<Message> problems;
+    std::vector<Error> problems;
     if (!candidate || !plugins.open(*candidate).ok()) return std::string();
     const Candidate opened = plugins.candidate(*candidate);
     for (const ManifestDevice& device : opened.manifest->devices)
@@ -139,14 +139,14 @@ CpuGenerators::CpuGenerators(std::shared_ptr<RuntimeState> runtime)
   };
 }
 
-Result<std::vector<Message>> exclude_failing_generators(PluginSet& plugins, const Globals& globals,
-                                                        std::chrono::milliseconds limit) {
+Result<std::vector<Error>> exclude_failing_generators(PluginSet& plugins, const Globals& globals,
+                                                      std::chrono::milliseconds limit) {
   const TargetKinds kinds = target_kinds(plugins);
   IsolatedCommand command{.work = "generators", .globals = globals};
   for (const KnownTargetKind& known : kinds.all()) {
     if (!plugin_generators(known).empty()) command.items.push_back(known.kind.name);
   }
-  std::vector<Message> excluded;
+  std::vector<Error> excluded;
   GANTRY_CHECK(
       exclude_failing(plugins, std::move(command), limit, "the code generator",
                       [&](const std::vector<std::string>& items, const IsolatedFailure& failure) {
@@ -180,10 +180,9 @@ Result<IsolatedCall> check_generators_isolated(const IsolatedCommand& command,
   };
 }
 
-Result<std::vector<Message>> exclude_failing_checks(RuntimeState& runtime, const Globals& globals,
-                                                    const std::string& path,
-                                                    const Artifact& artifact,
-                                                    std::chrono::milliseconds limit) {
+Result<std::vector<Error>> exclude_failing_checks(RuntimeState& runtime, const Globals& globals,
+                                                  const std::string& path, const Artifact& artifact,
+                                                  std::chrono::milliseconds limit) {
   PluginSet& plugins = *runtime.plugins;
   // A name of a descriptor of this process names another file in the child.
   std::error_code failed;
@@ -197,7 +196,7 @@ Result<std::vector<Message>> exclude_failing_checks(RuntimeState& runtime, const
     return entries;
   };
   command.items = served();
-  std::vector<Message> excluded;
+  std::vector<Error> excluded;
   GANTRY_CHECK(
       exclude_failing(plugins, std::move(command), limit, "the driver",
                       [&](const std::vector<std::string>& items, const IsolatedFailure& failure) {

@@ -27,39 +27,38 @@ bool can_be_probed(const Candidate& candidate);
 // Excludes those that ended or blocked their processes, are quarantined, or could not be probed. The
 // error of a plugin that refuses is stored as its state.
 //
-// returns  a text for each excluded plugin; unavailable, reason PROBE_MISSING
+// returns  an error for each excluded plugin; unavailable, reason PROBE_MISSING
 // costs    for each plugin without a verdict the start of its driver
-Result<std::vector<Message>> probe_all(RuntimeState& runtime);
+Result<std::vector<Error>> probe_all(RuntimeState& runtime);
 
 // Excludes the plugins that cannot list their devices.
 //
 // globals  [in]   of the runtime
 // limit    [in]   time for each plugin
-// returns  a text for each excluded plugin; the failures of run_isolated()
+// returns  an error for each excluded plugin; the failures of run_isolated()
 // costs    the start of every driver: up to seconds
-Result<std::vector<Message>> exclude_failing_drivers(PluginSet& plugins, const Globals& globals,
-                                                     std::chrono::milliseconds limit);
+Result<std::vector<Error>> exclude_failing_drivers(PluginSet& plugins, const Globals& globals,
+                                                   std::chrono::milliseconds limit);
 
 // Excludes the plugins whose code generators cannot check this host.
 //
 // globals  [in]   of the runtime
 // limit    [in]   time for each plugin
-// returns  a text for each excluded plugin; the failures of run_isolated()
+// returns  an error for each excluded plugin; the failures of run_isolated()
 // costs    the start of every driver that a generator requires: up to seconds
-Result<std::vector<Message>> exclude_failing_generators(PluginSet& plugins, const Globals& globals,
-                                                        std::chrono::milliseconds limit);
+Result<std::vector<Error>> exclude_failing_generators(PluginSet& plugins, const Globals& globals,
+                                                      std::chrono::milliseconds limit);
 
 // Excludes the plugins that cannot check the payloads of a file.
 //
 // globals  [in]   of the runtime
 // path     [in]   of the artifact
 // limit    [in]   time for each payload
-// returns  a text for each excluded plugin; the failures of run_isolated()
+// returns  an error for each excluded plugin; the failures of run_isolated()
 // costs    those of check_payloads(), once more for each excluded plugin
-Result<std::vector<Message>> exclude_failing_checks(RuntimeState& runtime, const Globals& globals,
-                                                    const std::string& path,
-                                                    const Artifact& artifact,
-                                                    std::chrono::milliseconds limit);
+Result<std::vector<Error>> exclude_failing_checks(RuntimeState& runtime, const Globals& globals,
+                                                  const std::string& path, const Artifact& artifact,
+                                                  std::chrono::milliseconds limit);
 
 // Prepare the calls in the child processes, see IsolatedWork.
 Result<IsolatedCall> list_devices_isolated(const IsolatedCommand& command, const Runtime& runtime);

@@ -73,7 +73,7 @@ void add_globals(CLI::App& app, Globals& globals) {
       ->check(CLI::IsMember({"error", "warning", "info", "debug"}));
   app.add_flag_callback(
          "-v", [&globals] { globals.log = globals.log == "info" ? "debug" : "info"; },
-         "same as --log info; twice: --log debug")
+         "show details of problems, and --log info; twice: --log debug")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_flag("-q,--quiet", globals.quiet, "no warnings and no progress on stderr, only errors");
   app.set_version_flag("-V,--version", version_text, "same as gantry version");
@@ -191,7 +191,7 @@ int run(int argc, char** argv) {
     std::set_terminate(previous);
     const Result<ExitStatus> done =
         hidden ? run_hidden_command(app, std::span(argv + 1, argv + argc)) : invocation.action();
-    status = done.ok() ? *done : report(done.error());
+    status = done.ok() ? *done : report(done.error(), invocation.globals.verbose());
   } catch (const CLI::ParseError& error) {
     status = report_parse_error(app, error);
   }

@@ -43,14 +43,14 @@ class TargetDevices {
   // returns  not_found: no such device, with the number of devices and the errors of plugins
   DeviceAttributes attributes();
   // Errors of plugins since the first call.
-  const std::vector<Message>& problems() const { return problems_; }
+  const std::vector<Error>& problems() const { return problems_; }
 
  private:
   std::shared_ptr<RuntimeState> runtime_;
   Globals globals_;
   std::chrono::milliseconds limit_;
   std::optional<std::vector<ListedDevice>> devices_;
-  std::vector<Message> problems_;
+  std::vector<Error> problems_;
 };
 
 Result<std::vector<ListedDevice>> TargetDevices::all() {
@@ -73,7 +73,7 @@ DeviceAttributes TargetDevices::attributes() {
       Error error =
           not_found("device ", device, ':', index, " of from_device not found; this host has ",
                     count, count == 1 ? " device " : " devices ", quoted(device));
-      for (const Message& problem : problems_) error.at(problem);
+      for (const Message& problem : shown_texts(problems_, globals_.verbose())) error.at(problem);
       return error;
     }
     const std::string_view value = found->attribute(attribute);
@@ -230,11 +230,11 @@ void write_kind(const ListedKind& listed, JsonWriter& json) {
   json.end();
 }
 
-std::string kinds_json(const std::vector<ListedKind>& kinds, const std::vector<Message>& problems) {
+std::string kinds_json(const std::vector<ListedKind>& kinds, const std::vector<Error>& problems) {
   return json_document([&](JsonWriter& json) {
     write_objects("kinds", kinds, json, write_kind);
     write_objects("options", common_target_options(), json, write_target_option);
-    write_texts("problems", problems, json);
+    write_texts("problems", shown_texts(problems, true), json);
   });
 }
 
@@ -249,7 +249,7 @@ Result<ExitStatus> list_kinds(const std::shared_ptr<RuntimeState>& runtime,
                               const TargetsOptions& options, const Globals& globals) {
   const std::chrono::seconds limit(options.timeout_seconds);
   const CpuGenerators host(runtime);
-  GANTRY_TRY(std::vector<Message> problems,
+  GANTRY_TRY(std::vector<Error> problems,
              exclude_failing_generators(*runtime->plugins, globals, limit));
   TargetDevices devices(runtime, globals, limit);
   GANTRY_TRY(const std::vector<ListedDevice> found, devices.all());
@@ -263,7 +263,7 @@ Result<ExitStatus> list_kinds(const std::shared_ptr<RuntimeState>& runtime,
     }
   }
   print(options.json ? kinds_json(listed, problems) : kinds_text(listed));
-  for (const Message& problem : problems) {
+  for (const Message& problem : shown_texts(problems, globals.verbose())) {
     if (!globals.quiet) warn(problem);
   }
   return kDone;

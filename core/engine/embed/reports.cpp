@@ -46,7 +46,7 @@ std::vector<std::string> texts_of(const std::vector<Message>& messages) {
 }
 
 Result<Value> devices(RuntimeState& runtime) {
-  std::vector<Message> problems;
+  std::vector<Error> problems;
   ValueList all;
   for (const ListedDevice& info : list_devices(runtime, problems)) {
     ValueList device, attributes;
@@ -63,9 +63,11 @@ Result<Value> devices(RuntimeState& runtime) {
     all.item(std::move(made));
   }
   GANTRY_TRY(Value list, all.array());
+  std::vector<std::string> texts;
+  for (const Error& problem : problems) texts.push_back(problem.message.text());
   ValueList report;
   GANTRY_CHECK(report.member("devices", std::move(list)));
-  GANTRY_CHECK(report.member("problems", texts_of(problems)));
+  GANTRY_CHECK(report.member("problems", texts));
   return report.map();
 }
 

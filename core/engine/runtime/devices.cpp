@@ -96,10 +96,10 @@ Result<ListedAttribute> attribute_of(const Device& device, std::int32_t index,
   return error;
 }
 
-std::vector<ListedDevice> devices_of(const Device& device, std::vector<Message>& problems) {
+std::vector<ListedDevice> devices_of(const Device& device, std::vector<Error>& problems) {
   const auto count = device_count(device);
   if (!count.ok()) {
-    problems.push_back(count.error().message);
+    problems.push_back(count.error());
     return {};
   }
   std::vector<ListedDevice> all;
@@ -108,7 +108,7 @@ std::vector<ListedDevice> devices_of(const Device& device, std::vector<Message>&
     for (const Attribute& attribute : kAttributes) {
       auto read = attribute_of(device, index, attribute);
       if (!read.ok()) {
-        problems.push_back(read.error().message);
+        problems.push_back(read.error());
         // One defect is reported for each device; its other attributes are not read.
         break;
       }
@@ -134,10 +134,10 @@ void find_same(std::vector<ListedDevice>& all) {
 
 // Opens the plugins of these kinds, and returns the devices of all that are open, the CPU first.
 std::vector<ListedDevice> list_kinds(RuntimeState& state, const std::vector<std::string>& kinds,
-                                     std::vector<Message>& problems) {
+                                     std::vector<Error>& problems) {
   for (const std::string& kind : kinds) {
     const auto opened = state.device(kind);
-    if (!opened.ok()) problems.push_back(opened.error().message);
+    if (!opened.ok()) problems.push_back(opened.error());
   }
   std::vector<ListedDevice> all;
   for (const auto& device : state.devices.all()) {
@@ -149,7 +149,7 @@ std::vector<ListedDevice> list_kinds(RuntimeState& state, const std::vector<std:
 
 // The devices for an error. Plugins that have failed are not tried, and reported, again.
 std::vector<ListedDevice> other_devices(RuntimeState& state) {
-  std::vector<Message> ignored;
+  std::vector<Error> ignored;
   return list_kinds(state, state.plugins->served_devices(), ignored);
 }
 
@@ -233,14 +233,14 @@ Result<gantry_device> device_at(const Device& device, std::int32_t index, std::s
 }
 
 std::vector<ListedDevice> list_devices(RuntimeState& state, std::string_view kind,
-                                       std::vector<Message>& problems) {
+                                       std::vector<Error>& problems) {
   const auto opened = state.device(kind);
   if (opened.ok()) return devices_of(**opened, problems);
-  problems.push_back(opened.error().message);
+  problems.push_back(opened.error());
   return {};
 }
 
-std::vector<ListedDevice> list_devices(RuntimeState& state, std::vector<Message>& problems) {
+std::vector<ListedDevice> list_devices(RuntimeState& state, std::vector<Error>& problems) {
   return list_kinds(state, state.plugins->offered_devices(), problems);
 }
 

@@ -5,7 +5,6 @@
 
 #include "core/engine/tensor/device_set.hpp"
 
-#include <gantry/message.hpp>
 #include <gantry/result.hpp>
 
 #include <cstdint>
@@ -79,10 +78,10 @@ std::string devices_text(RuntimeState& state);
 
 // Returns the devices of a kind. Opens the plugin that serves it. Appends errors to `problems`.
 std::vector<ListedDevice> list_devices(RuntimeState& state, std::string_view kind,
-                                       std::vector<Message>& problems);
+                                       std::vector<Error>& problems);
 
 // Returns every device of every installed plugin, the CPU first. Appends errors of plugins to
 // `problems`.
-std::vector<ListedDevice> list_devices(RuntimeState& state, std::vector<Message>& problems);
+std::vector<ListedDevice> list_devices(RuntimeState& state, std::vector<Error>& problems);
 
 }  // namespace gantry

@@ -54,7 +54,7 @@ class Library {
   // what     [in]   for messages: "CUDA driver"
   // names    [in]   sonames or paths, in order of preference; at least one
   // returns  UNAVAILABLE (DRIVER_MISSING)  no library can be opened; the text has a line for
-  //                                        every name, with the linker's message
+  //                                        every name, with the linker's message, indented by four
   // thread   any
   static Result<Library> open(std::string_view what, std::initializer_list<const char*> names) {
     Error missing = unavailable(what, " is missing, tried ", names.size(),
@@ -63,7 +63,7 @@ class Library {
     for (const char* name : names) {
       if (void* handle = dlopen(name, RTLD_NOW | RTLD_LOCAL)) return Library(what, name, handle);
       const char* reason = dlerror();
-      missing.at(name, ": ", reason ? reason : "no reason given");
+      missing.at("  ", name, ": ", reason ? reason : "no reason given");
     }
     return missing;
   }

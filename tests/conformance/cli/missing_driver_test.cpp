@@ -45,7 +45,7 @@ constexpr Driver drivers[] = {
      "searched $ORIGIN=",
      true},
     {"cuda", "libcuda.so.1", "libcuda.so.9", "tvm-0.12/axpy2_cuda_ptx75.so",
-     "CUDA driver is missing, tried 3 names\n", false},
+     "CUDA driver is missing, tried 3 names; -v lists them\n", false},
 };
 
 class PluginDirectory : public ::testing::TestWithParam<Driver> {
@@ -65,10 +65,11 @@ class PluginDirectory : public ::testing::TestWithParam<Driver> {
                 {"--plugins", built_plugins("graph"), "--plugins", directory().string()});
     return run_gantry(args, {"LSAN_OPTIONS=detect_leaks=0"});
   }
-  Outcome run_axpy2() const {
-    return gantry({"run", GetParam().artifact, "--function", "axpy2", "--device",
-                   std::string(GetParam().plugin) + ":0", "--arg", "zeros:float32[16]", "--arg",
-                   "zeros:float32[16]", "--arg", "zeros:float32[16]"});
+  Outcome run_axpy2(Args args = {}) const {
+    args.insert(args.end(), {"run", GetParam().artifact, "--function", "axpy2", "--device",
+                             std::string(GetParam().plugin) + ":0", "--arg", "zeros:float32[16]",
+                             "--arg", "zeros:float32[16]", "--arg", "zeros:float32[16]"});
+    return gantry(std::move(args));
   }
   static Outcome run_on_the_cpu(const PluginDirectory& here) {
     return here.gantry({"run", "tvm-0.12/digits_mlp_llvm.so", "--each", "--input",
@@ -111,6 +112,17 @@ TEST_P(WithoutDriver, ListsTheOtherDevicesAndReportsTheLibraryAndTheSearchedDire
   } else {
     EXPECT_THAT(devices.err, HasSubstr("LD_LIBRARY_PATH, /etc/ld.so.cache"));
   }
+}
+
+// The names that were tried, each with the linker's message, are details.
+TEST_P(WithoutDriver, ListsTheNamesThatWereTriedWithV) {
+  if (GetParam().is_linked) GTEST_SKIP() << "the system's linker looks for one name";
+  const std::string names = concat("tried 3 names\n    ", GetParam().renamed, ": ");
+
+  EXPECT_THAT(gantry({"-v", "devices"}).err, HasSubstr(names));
+  EXPECT_THAT(gantry({"devices", "--json"}).out, HasSubstr("tried 3 names\\n    "));
+  EXPECT_THAT(gantry({"-v", "plugins", "doctor", "--probe"}).out, HasSubstr(names));
+  EXPECT_THAT(run_axpy2({"-v"}).err, HasSubstr(names));
 }
 
 // Without --probe the doctor reports missing libraries that a plugin links; with it, also those

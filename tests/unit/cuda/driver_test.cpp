@@ -55,7 +55,7 @@ TEST_F(Drivers, ReportTheMissingLibrary) {
   EXPECT_EQ(counted.error().code, Code::unavailable);
   EXPECT_EQ(counted.error().reason, "DRIVER_MISSING");
   EXPECT_THAT(counted.error().message,
-              AllOf(StartsWith("CUDA driver is missing, tried 1 name\n  /nowhere/libcuda.so.1: "),
+              AllOf(StartsWith("CUDA driver is missing, tried 1 name\n    /nowhere/libcuda.so.1: "),
                     HasSubstr("No such file or directory"),
                     HasSubstr("\n  option library of gantry.cuda names this file")));
   EXPECT_EQ(exists(without, 0), 0);
@@ -70,7 +70,7 @@ TEST_F(Drivers, AreSearchedInTheDefaultLocations) {
   EXPECT_EQ(counted.error().code, Code::unavailable);
   if (counted.error().reason != "DRIVER_MISSING") GTEST_SKIP() << counted.error().message;
   EXPECT_THAT(counted.error().message,
-              AllOf(StartsWith("CUDA driver is missing, tried 3 names\n  libcuda.so.1: "),
+              AllOf(StartsWith("CUDA driver is missing, tried 3 names\n    libcuda.so.1: "),
                     HasSubstr("/usr/lib/wsl/lib/libcuda.so.1: "), HasSubstr("LD_LIBRARY_PATH"),
                     HasSubstr("not with the CUDA Toolkit")));
 }

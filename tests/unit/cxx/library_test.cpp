@@ -31,8 +31,8 @@ TEST(Library, ReportsEveryNameWithTheLinkersMessage) {
   EXPECT_EQ(library.error().code, Code::unavailable);
   EXPECT_EQ(library.error().reason, "DRIVER_MISSING");
   EXPECT_THAT(library.error().message,
-              StartsWith("NPU driver is missing, tried 2 names\n  libgantry_absent.so.1: "));
-  EXPECT_THAT(library.error().message, HasSubstr("\n  libgantry_absent.so: "));
+              StartsWith("NPU driver is missing, tried 2 names\n    libgantry_absent.so.1: "));
+  EXPECT_THAT(library.error().message, HasSubstr("\n    libgantry_absent.so: "));
   EXPECT_THAT(library.error().message, HasSubstr("No such file or directory"));
 }
 

@@ -166,7 +166,7 @@ TEST_F(PluginInUse, AppearsAmongTheDevices) {
 TEST_F(PluginInUse, IsListedByTheNameOfItsDevice) {
   const Runtime runtime = with_plugin();
   RuntimeState& state = *state_of(runtime.get());
-  std::vector<Message> problems;
+  std::vector<Error> problems;
 
   EXPECT_EQ(list_devices(state, "test_npu", problems).size(), 2u);
   EXPECT_TRUE(problems.empty());

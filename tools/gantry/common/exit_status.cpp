@@ -3,6 +3,7 @@
 
 #include "core/base/text.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <new>
 
@@ -10,18 +11,18 @@ namespace gantry::cli {
 
 void print_error(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
 
-std::string error_text(const Error& error) {
-  std::string text =
-      text_line("gantry: ", error.code == Code::bug ? "internal error: " : "", error.message);
+std::string error_text(const Error& error, bool details) {
+  std::string text = text_line("gantry: ", error.code == Code::bug ? "internal error: " : "",
+                               shown_text(error, details));
   // The lines after the first are context; the offset belongs to the first.
   if (error.offset != no_offset)
     text.insert(text.find('\n'), concat(" (offset ", Hex{error.offset}, ")"));
   return text;
 }
 
-int report(const Error& error) {
+int report(const Error& error, bool details) {
   try {
-    print_error(error_text(error));
+    print_error(error_text(error, details));
   } catch (const std::bad_alloc&) {
     std::fputs("gantry: out of memory\n", stderr);
   }
@@ -32,6 +33,30 @@ int report(const Error& error) {
 int report_usage(std::string_view command, const Message& message) {
   print_error(text_line("gantry: ", message) + text_line("  see: ", command, " --help"));
   return kWrongUsage;
+}
+
+Message shown_text(const Error& error, bool details) {
+  if (details || error.reason != "DRIVER_MISSING") return error.message;
+  // Details are indented by four blanks, context by two.
+  std::string_view rest = error.message.text();
+  const std::string_view first = rest.substr(0, rest.find('\n'));
+  rest.remove_prefix(first.size());
+  std::string context;
+  bool is_shorter = false;
+  while (!rest.empty()) {
+    const std::string_view line = rest.substr(0, std::min(rest.find('\n', 1), rest.size()));
+    rest.remove_prefix(line.size());
+    const bool is_detail = line.starts_with("\n    ");
+    is_shorter = is_shorter || is_detail;
+    if (!is_detail) context += line;
+  }
+  return Message::lines(concat(first, is_shorter ? "; -v lists them" : "", context));
+}
+
+std::vector<Message> shown_texts(const std::vector<Error>& errors, bool details) {
+  std::vector<Message> texts;
+  for (const Error& error : errors) texts.push_back(shown_text(error, details));
+  return texts;
 }
 
 void warn(const Message& text) { print_error(text_line("gantry: warning: ", text)); }

@@ -5,6 +5,8 @@
 
 #include <gantry/result.hpp>
 
+#include <vector>
+
 namespace gantry::cli {
 
 enum ExitStatus : int {
@@ -20,18 +22,24 @@ enum ExitStatus : int {
 };
 
 // "gantry: <message> (offset 0x1f40)", the offset if there is one, then lines of context.
-std::string error_text(const Error& error);
+std::string error_text(const Error& error, bool details = true);
 
 // Prints to stderr.
 void print_error(std::string_view text);
 // Prints the error to stderr.
 //
+// details  [in]   see shown_text()
 // returns  kFailed; kOurError for Code::bug; kTimedOut for the reason DEADLINE
-int report(const Error& error);
+int report(const Error& error, bool details = true);
 // Prints an error of the command line and the command that shows the help.
 //
 // returns  kWrongUsage
 int report_usage(std::string_view command, const Message& message);
+// Returns the text of an error. That of a missing driver (reason DRIVER_MISSING) has the names that
+// were tried, each with the linker's message, only with `details`.
+Message shown_text(const Error& error, bool details);
+std::vector<Message> shown_texts(const std::vector<Error>& errors, bool details);
+
 // Prints "gantry: warning: <text>" to stderr.
 void warn(const Message& text);
 
