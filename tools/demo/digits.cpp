@@ -4,6 +4,7 @@
 // artifact has kernels for, and prints the accuracy.
 //
 //     gantry-demo-digits digits.so images.npy labels.npy
+#include "tools/demo/child.hpp"
 #include "tools/demo/recognise.hpp"
 
 #include <gantry/device_name.hpp>
@@ -12,6 +13,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <functional>
 
 namespace gantry::demo {
 namespace {
@@ -50,8 +52,11 @@ void print_table(const std::vector<Recognised>& rows) {
               tolerance);
 }
 
-Status run(const char* artifact, const char* images_file, const char* labels_file) {
-  GANTRY_TRY(const auto runtime, Runtime::create());
+struct Data {
+  Tensor images, labels;
+};
+
+Result<Data> read_data(const Runtime& runtime, const char* images_file, const char* labels_file) {
   GANTRY_TRY(const Tensor images, read_array(runtime, images_file, {2, 32, 1}));
   GANTRY_TRY(const Tensor labels, read_array(runtime, labels_file, {0, 64, 1}));
   if (images.shape().size() != 3 || images.shape()[0] == 0 || images.shape()[1] != 1 ||
@@ -60,25 +65,46 @@ Status run(const char* artifact, const char* images_file, const char* labels_fil
     return invalid("images are ", describe(images), ", labels ", describe(labels),
                    ", expected float32[n, 1, 64] and int64[n] with n >= 1");
   }
+  return Data{images, labels};
+}
 
+// Recognises the images on all devices of a kind.
+Status recognise_on(const std::string& kind, const char* artifact, const char* images_file,
+                    const char* labels_file, const std::function<void(const Recognised&)>& add) {
+  GANTRY_TRY(const auto runtime, Runtime::create());
+  GANTRY_TRY(const Data data, read_data(runtime, images_file, labels_file));
   // A missing device plugin does not prevent runs on the other devices.
   GANTRY_TRY(const auto module, runtime.load(artifact, {.allow_missing = true}));
-
-  GANTRY_TRY(const std::vector<Device> devices, find_devices(runtime));
-  std::vector<Recognised> rows;
+  GANTRY_TRY(const std::vector<Device> devices, find_devices(runtime, kind));
   for (const Device& device : devices) {
-    if (!device.missing.empty()) {
-      rows.emplace_back().device = device;
-      continue;
+    Recognised row;
+    row.device = device;
+    if (device.missing.empty()) {
+      auto done = recognise(runtime, module, device, data.images, data.labels);
+      if (!done.ok()) return std::move(done).error().at("on ", device.name);
+      row = *std::move(done);
     }
-    auto done = recognise(runtime, module, device, images, labels);
-    if (!done.ok()) return std::move(done).error().at("on ", device.name);
-    done->max_error = rows.empty() ? 0 : largest_difference(done->outputs, rows[0].outputs);
-    rows.push_back(*std::move(done));
+    add(row);
   }
+  return {};
+}
 
-  draw(rows[0].guesses, images.elements<float>());
-  std::printf("%zu images, one per run; the artifact is loaded once\n\n", rows[0].guesses.size());
+Status run(const char* artifact, const char* images_file, const char* labels_file) {
+  std::vector<Recognised> rows;
+  for (const std::string kind : {"cpu", "opencl", "vulkan", "cuda"}) {
+    GANTRY_TRY(std::vector<Recognised> found, in_child(kind, [&](const auto& add) {
+                 return recognise_on(kind, artifact, images_file, labels_file, add);
+               }));
+    for (Recognised& row : found) rows.push_back(std::move(row));
+  }
+  if (rows[0].guesses.empty())
+    return unavailable("the CPU is not available: ", rows[0].device.missing);
+  for (Recognised& row : rows) row.max_error = largest_difference(row.outputs, rows[0].outputs);
+
+  GANTRY_TRY(const auto runtime, Runtime::create());
+  GANTRY_TRY(const Data data, read_data(runtime, images_file, labels_file));
+  draw(rows[0].guesses, data.images.elements<float>());
+  std::printf("%zu images, one per run\n\n", rows[0].guesses.size());
   print_table(rows);
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
     return unavailable("cannot write to stdout: ", std::strerror(errno));

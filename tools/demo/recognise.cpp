@@ -7,30 +7,33 @@
 namespace gantry::demo {
 namespace {
 
+// Returns the driver's name of a device; empty: it states none.
+Result<std::string> product_of(const Runtime& runtime, gantry_device_id id) {
+  GANTRY_TRY(const gantry_device device, runtime.device_table(id));
+  gantry_value value{};
+  const auto attribute = device.table->attribute;
+  if (attribute == nullptr ||
+      attribute(device.self, id.index, GANTRY_ATTRIBUTE_DEVICE_NAME, &value, nullptr) != GANTRY_OK)
+    return std::string();
+  const Any name(Value::adopt(value));
+  return name.text().ok() ? *name.text() : std::string();
+}
+
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 }  // namespace
 
-Result<std::vector<Device>> find_devices(const Runtime& runtime) {
-  // Its problems are not used: runtime.device() reports that of a kind below.
-  GANTRY_TRY(const DeviceList all, runtime.devices());
+Result<std::vector<Device>> find_devices(const Runtime& runtime, const std::string& kind) {
   std::vector<Device> found;
-  for (const char* kind : {"cpu", "opencl", "vulkan", "cuda"}) {
-    const std::size_t before = found.size();
-    for (const DeviceInfo& info : all.devices) {
-      if (info.name != kind) continue;
-      Device& device = found.emplace_back();
-      device.name = concat(info.name, ":", info.id.index);
-      if (info.plugin.empty()) device.product = "CPU code";
-      for (const auto& [key, value] : info.attributes) {
-        if (key == "name") device.product = value;
-      }
-    }
-    if (found.size() != before) continue;
-    const auto missing = runtime.device(concat(kind, ":0"));
-    found.push_back({kind, {}, missing.ok() ? "no device" : first_line(missing.error().message)});
+  while (true) {
+    const std::string name = concat(kind, ":", found.size());
+    const auto id = runtime.device(name);
+    if (!id.ok() && found.empty())
+      return std::vector<Device>{{kind, {}, first_line(id.error().message)}};
+    if (!id.ok()) return found;
+    GANTRY_TRY(std::string product, product_of(runtime, *id));
+    found.push_back({name, kind == "cpu" ? "CPU code" : std::move(product), {}});
   }
-  return found;
 }
 
 std::size_t Recognised::correct() const {

@@ -24,8 +24,8 @@ struct Device {
   std::string missing;
 };
 
-// Returns the CPU, every OpenCL and every Vulkan device, and one entry for a kind without devices.
-Result<std::vector<Device>> find_devices(const Runtime& runtime);
+// Returns the devices of a kind, or one entry if it has none. Opens no plugin of another kind.
+Result<std::vector<Device>> find_devices(const Runtime& runtime, const std::string& kind);
 
 struct Recognised {
   Device device;

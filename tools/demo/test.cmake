@@ -63,6 +63,18 @@ elseif(CASE STREQUAL "without_plugins")
     endif()
   endforeach()
 
+elseif(CASE STREQUAL "aborting_driver")
+  # A driver that ends its process takes its own row only.
+  if(NOT opencl IN_LIST available)
+    return()
+  endif()
+  file(WRITE "${SCRATCH}/aborts.c" "#include <stdlib.h>\n__attribute__((constructor)) static void f(void) { abort(); }\n")
+  execute_process(COMMAND cc -shared -fPIC -o "${SCRATCH}/aborts.so" "${SCRATCH}/aborts.c" COMMAND_ERROR_IS_FATAL ANY)
+  file(WRITE "${SCRATCH}/vendors/aborts.icd" "${SCRATCH}/aborts.so\n")
+  set(ENV{OCL_ICD_VENDORS} "${SCRATCH}/vendors/")
+  expect(0 "\ncpu:0 +348 of 360 .*\nopencl +not available: its driver has ended the process by signal 6 [^\n]+\nvulkan"
+    "${ARTIFACT}")
+
 elseif(CASE STREQUAL "other_kernels")
   # The kernels are wrong in the fourth digit: the outputs differ, and as many images are correct.
   file(COPY "${DEMO}/" DESTINATION "${SCRATCH}")
