@@ -7,6 +7,7 @@
 
 #include <gantry/abi_boundary.hpp>
 #include <gantry/call.hpp>
+#include <gantry/error_kind.hpp>
 #include <gantry/handle.hpp>
 #include <gantry/result.hpp>
 #include <gantry/storage_memory.hpp>
@@ -17,12 +18,6 @@
 #include <string_view>
 
 namespace gantry::relax {
-
-// Adds an error object of a kind, as code of TVM has: "ValueError", "RuntimeError".
-inline void set_kind(const Host& host, Error& error, std::string_view kind) {
-  if (auto object = host.error(kind, error.message.text()); object.ok())
-    error.raised = ObjectRef::adopt(object->take().object);
-}
 
 // Gives a failed allocation without an error object the kind that it has in TVM.
 inline Result<Value> with_kind_of_allocation(const Host& host, Result<Value> result) {

@@ -1,32 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kinds of errors that TVM has for the reasons of errors here.
+// Rows whose failures have the kinds that TVM has for their reasons.
 #pragma once
 
 #include "builtin.hpp"
 
+#include <gantry/error_kind.hpp>
+
 namespace gantry::relax {
-
-struct ReasonKind {
-  std::string_view reason, kind;
-};
-// InternalError for all others.
-inline constexpr ReasonKind reason_kinds[] = {{"ARGUMENT_KIND", "TypeError"},
-                                              {"ARGUMENT_COUNT", "TypeError"},
-                                              {"WEIGHT_KEY", "KeyError"},
-                                              {"WEIGHT_SHARD", "ValueError"}};
-
-// Gives a failure without an error object, such as one of Call, the kind of its reason.
-inline Result<Value> with_kind(const Host& host, Result<Value> result) {
-  if (result.ok() || result.error().raised) return result;
-  Error& error = result.error();
-  std::string_view kind = "InternalError";
-  for (const ReasonKind& row : reason_kinds) {
-    if (row.reason == error.reason) kind = row.kind;
-  }
-  set_kind(host, error, kind);
-  return result;
-}
 
 // Calls a function of a row and gives its failure a kind.
 template <auto function>
