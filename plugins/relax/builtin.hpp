@@ -86,7 +86,6 @@ std::span<const Builtin> shape_builtins();
 std::span<const Builtin> tensor_builtins();
 std::span<const Builtin> object_builtins();
 std::span<const Builtin> capture_builtins();
-std::span<const Builtin> sorting_builtins();
 std::span<const Builtin> paged_cache_builtins();
 std::span<const Builtin> legacy_cache_builtins();
 std::span<const Builtin> sampling_builtins();

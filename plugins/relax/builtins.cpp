@@ -9,8 +9,8 @@ std::span<const Builtin* const> builtins() {
   static const std::vector<const Builtin*> sorted = [] {
     std::vector<const Builtin*> all;
     for (const auto rows : {check_builtins(), shape_builtins(), tensor_builtins(),
-                            object_builtins(), capture_builtins(), sorting_builtins(),
-                            paged_cache_builtins(), legacy_cache_builtins(), sampling_builtins()}) {
+                            object_builtins(), capture_builtins(), paged_cache_builtins(),
+                            legacy_cache_builtins(), sampling_builtins()}) {
       for (const Builtin& row : rows) all.push_back(&row);
     }
     std::ranges::sort(all, {}, &Builtin::name);

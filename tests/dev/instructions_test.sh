@@ -9,7 +9,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 build=$work/build
 mkdir -p "$work/bin" "$build/bin" "$build/tests/bench/plugins.d" "$build/CMakeFiles/3.25.1"
-for plugin in aot const_loader graph relax relay_vm; do mkdir -p "$build/share/gantry/plugins.d/$plugin"; done
+for plugin in aot const_loader contrib graph relax relay_vm; do mkdir -p "$build/share/gantry/plugins.d/$plugin"; done
 fail() {
   echo "instructions: FAILED: $*" >&2
   cat "$work/out" >&2

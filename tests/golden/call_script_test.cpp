@@ -70,31 +70,39 @@ class HostFunctions {
 };
 
 // Plays a script on its artifact on the CPU; returns a line for each difference.
-std::vector<std::string> play(const CallScript& script, HostFunctions& functions) {
+std::vector<std::string> play(const CallScript& script, HostFunctions& functions,
+                              const std::string& directory = "relax") {
   Runtime runtime = test::new_runtime();
   functions.add_to(runtime);
-  return test::play(std::move(runtime), script, cpu, tolerance);
+  return test::play(std::move(runtime), script, cpu, tolerance, directory);
 }
 
+// name     [in]   "relax/cnn_llvm"
 std::vector<std::string> play_golden(const std::string& name, HostFunctions& functions) {
-  const auto script = read_call_script(test::golden("relax/" + name + ".json"));
+  const auto script = read_call_script(test::golden(name + ".json"));
   if (!script.ok()) return {script.error().message.text()};
-  return play(*script, functions);
+  return play(*script, functions, name.substr(0, name.find('/')));
 }
 
-std::vector<std::string> golden_scripts(CallScript::Kind kind) {
+// directory  [in]  "relax"
+std::vector<std::string> golden_scripts(const std::string& directory, CallScript::Kind kind) {
   std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(test::golden("relax"))) {
+  for (const auto& entry : std::filesystem::directory_iterator(test::golden(directory))) {
     if (entry.path().extension() != ".json") continue;
     const auto script =
         parse_call_script(read_text_file(entry.path().string(), std::size_t{1} << 24).value());
     // Those with `expected_from` are for devices.
     if (script.ok() && script->kind == kind && script->expected_from.empty())
-      names.push_back(entry.path().stem().string());
+      names.push_back(directory + "/" + entry.path().stem().string());
   }
   std::ranges::sort(names);
   return names;
 }
+
+// "cnn_llvm" of "relax/cnn_llvm"
+constexpr auto last_part = [](const auto& test) {
+  return std::filesystem::path(test.param).filename().string();
+};
 
 TEST(GoldenCallScripts, AreAllRead) {
   int count = 0;
@@ -130,13 +138,13 @@ TEST_P(TirScript, PlaysWithoutADifference) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Golden, TirScript,
-                         ::testing::ValuesIn(golden_scripts(CallScript::Kind::tir)),
-                         [](const auto& test) { return test.param; });
+                         ::testing::ValuesIn(golden_scripts("relax", CallScript::Kind::tir)),
+                         last_part);
 
 TEST(CpuFunction, ReceivesTheRecordedArguments) {
   HostFunctions functions;
 
-  EXPECT_THAT(play_golden("tir_call_packed_llvm", functions), IsEmpty());
+  EXPECT_THAT(play_golden("relax/tir_call_packed_llvm", functions), IsEmpty());
 
   EXPECT_THAT(functions.calls,
               ElementsAre("[-0.7987351, 1.7774512, -0.35040987, -1.1836251] 9 a tag string 1.5"));
@@ -146,7 +154,7 @@ class RelaxScript : public ::testing::TestWithParam<std::string> {};
 
 // TVM takes a record of an unknown format as raw data, which gantry refuses.
 const std::map<std::string, std::vector<std::string>> intended_differences = {
-    {"weights_errors",
+    {"relax/weights_errors",
      {"call 13 vm.builtin.tensor_cache.load: fails with InternalError: format is \"q4-secret\", "
       "expected \"raw\" or \"f32-to-bf16\"",
       "call 14 vm.builtin.tensor_cache.get: \"result\" is none, expected float32[3]",
@@ -165,8 +173,11 @@ TEST_P(RelaxScript, PlaysWithoutADifference) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Golden, RelaxScript,
-                         ::testing::ValuesIn(golden_scripts(CallScript::Kind::relax)),
-                         [](const auto& test) { return test.param; });
+                         ::testing::ValuesIn(golden_scripts("relax", CallScript::Kind::relax)),
+                         last_part);
+INSTANTIATE_TEST_SUITE_P(Functions, RelaxScript,
+                         ::testing::ValuesIn(golden_scripts("functions", CallScript::Kind::relax)),
+                         last_part);
 
 // Weights are not computed, so no bit of them may differ.
 class WeightScript : public ::testing::TestWithParam<std::string> {

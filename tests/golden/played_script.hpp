@@ -16,11 +16,13 @@
 namespace gantry::test {
 
 // Plays a script on its artifact; returns a line for each difference.
+//
+// directory  [in]  of both, below the golden files
 inline std::vector<std::string> play(Runtime runtime, const cli::CallScript& script,
-                                     std::span<const std::string> devices,
-                                     cli::Tolerance tolerance) {
+                                     std::span<const std::string> devices, cli::Tolerance tolerance,
+                                     const std::string& directory = "relax") {
   std::vector<std::string> lines;
-  const auto model = runtime.load(golden("relax/" + script.file).string());
+  const auto model = runtime.load(golden(directory + "/" + script.file).string());
   if (!model.ok()) return {model.error().message.text()};
   auto player = cli::ScriptPlayer::create(runtime, *model, script, devices);
   if (!player.ok()) return {player.error().message.text()};

@@ -60,6 +60,7 @@ done <<FILES
 gantry-core:lib/$multiarch/libgantry.so.0
 gantry-core:lib/$multiarch/gantry/plugins.d/gantry.aot/libgantry_aot.so
 gantry-core:lib/$multiarch/gantry/plugins.d/gantry.const-loader/libgantry_const_loader.so
+gantry-core:lib/$multiarch/gantry/plugins.d/gantry.contrib/libgantry_contrib.so
 gantry-core:lib/$multiarch/gantry/plugins.d/gantry.graph/libgantry_graph.so
 gantry-core:lib/$multiarch/gantry/plugins.d/gantry.relax/libgantry_relax.so
 gantry-core:lib/$multiarch/gantry/plugins.d/gantry.relay-vm/libgantry_relay_vm.so

@@ -73,6 +73,16 @@ static inline void set_handle(List* list, int i, void* address) {
   list->values[i].p = address;
   list->codes[i] = HANDLE;
 }
+static inline void set_tensor(List* list, int i, Tensor* tensor) {
+  list->values[i].p = tensor;
+  list->codes[i] = TENSOR_ADDRESS;
+}
+static inline void set_text(List* list, int i, const char* text) {
+  list->values[i].s = text;
+  list->codes[i] = TEXT;
+}
+// Code of these releases has no other booleans.
+static inline void set_bool(List* list, int i, int truth) { set_int(list, i, truth); }
 static inline int set_item(List* list, int i, void* items, int index) {
   return TVMBackendAnyListSetPackedArg(items, index, list->values, list->codes, i);
 }
@@ -160,6 +170,15 @@ static inline void set_int(List* list, int i, int64_t number) {
 }
 static inline void set_handle(List* list, int i, void* address) {
   list->values[i] = (Value){.kind = HANDLE, .p = address};
+}
+static inline void set_tensor(List* list, int i, Tensor* tensor) {
+  list->values[i] = (Value){.kind = TENSOR_ADDRESS, .p = tensor};
+}
+static inline void set_text(List* list, int i, const char* text) {
+  list->values[i] = (Value){.kind = RAW_TEXT, .s = text};
+}
+static inline void set_bool(List* list, int i, int truth) {
+  list->values[i] = (Value){.kind = BOOL, .i = truth};
 }
 static inline int set_item(List* list, int i, void* items, int index) {
   return TVMBackendAnyListSetPackedArg(items, index, list->values, i);

@@ -65,6 +65,29 @@ FUNCTION(size_of_result) {
   RETURN_INT(size);
 }
 
+// What detectors do with their scores: the order of the first `count` boxes of each image, and the two
+// best boxes with their numbers.
+FUNCTION(best_boxes) {
+  UNUSED;
+  void *argsort = 0, *topk = 0;
+  if (RUNTIME(TVMBackendGetFuncFromEnv)(CONTEXT, "tvm.contrib.sort.argsort_nms", &argsort) ||
+      RUNTIME(TVMBackendGetFuncFromEnv)(CONTEXT, "tvm.contrib.sort.topk", &topk))
+    return -1;
+  List list;
+  for (int i = 0; i < 3; ++i) set_tensor(&list, i, TENSOR_IN(i));
+  set_int(&list, 3, 1);
+  set_bool(&list, 4, 0);
+  if (call_function(&list, argsort, 5)) return -1;
+  set_tensor(&list, 0, TENSOR_IN(0));
+  set_tensor(&list, 1, TENSOR_IN(3));
+  set_tensor(&list, 2, TENSOR_IN(4));
+  set_int(&list, 3, 2);
+  set_int(&list, 4, -1);
+  set_text(&list, 5, "both");
+  set_bool(&list, 6, 0);
+  return call_function(&list, topk, 7);
+}
+
 FUNCTION(use_workspace) {
   UNUSED;
   void* data = RUNTIME(TVMBackendAllocWorkspace)(1, 0, (uint64_t)args[0].i, 2, 32);

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "arguments.hpp"
+
+#include <gantry/device_name.hpp>
+#include <gantry/dtype_text.hpp>
+#include <gantry/tensor_text.hpp>
+
+#include <algorithm>
+
+namespace gantry::contrib {
+
+Result<const gantry_tensor*> compact_at(const Call& call, std::size_t i) {
+  GANTRY_TRY(const gantry_tensor* const tensor, call.tensor(i));
+  if (tensor->device.type == cpu_device_type && is_compact(*tensor)) return tensor;
+  return call.wrong(i, "a compact tensor on the CPU");
+}
+
+Result<bool> flag_at(const Call& call, std::size_t i) {
+  GANTRY_TRY(const std::int64_t flag, call.integer(i));
+  return flag != 0;
+}
+
+Result<double> real_at(const Call& call, std::size_t i) {
+  if (i < call.args.size() && call.args[i].kind == GANTRY_BOOL)
+    return static_cast<double>(call.args[i].i);
+  return call.real(i);
+}
+
+Result<std::vector<std::int64_t>> dims_at(const Host& host, const Call& call, std::size_t i) {
+  std::vector<std::int64_t> dims;
+  if (i >= call.args.size() || call.args[i].kind != GANTRY_ARRAY) {
+    GANTRY_TRY(const auto shape, call.shape(i));
+    dims.assign(shape.begin(), shape.end());
+    return dims;
+  }
+  GANTRY_TRY(const auto items, host.items(call.args[i].object));
+  for (const gantry_value& item : items) {
+    const auto number = value_int(item);
+    if (!number) return call.wrong(i, "a shape, or an array of integers");
+    dims.push_back(*number);
+  }
+  return dims;
+}
+
+Result<gantry_dtype> dtype_at(const Call& call, std::size_t i) {
+  const auto text = i < call.args.size() ? value_text(call.args[i]) : std::nullopt;
+  if (!text) return call.dtype(i);
+  return parse_dtype(*text);
+}
+
+bool is_empty(const gantry_tensor& tensor) {
+  const auto shape = shape_of(tensor);
+  return std::ranges::find(shape, 0) != shape.end();
+}
+
+Result<Axis> axis_of(const Host& host, const gantry_tensor& tensor, std::int64_t number) {
+  const std::int64_t index = number < 0 ? number + tensor.ndim : number;
+  if (index < 0 || index >= tensor.ndim) {
+    return raise(host, "ValueError", "axis is ", number, ", the tensor has ", tensor.ndim,
+                 " dimensions");
+  }
+  Axis axis;
+  axis.index = static_cast<std::size_t>(index);
+  const auto shape = shape_of(tensor);
+  axis.size = shape[axis.index];
+  // The product of the other extents says nothing about the memory then, and may overflow.
+  if (is_empty(tensor)) {
+    axis.outer = 0;
+    return axis;
+  }
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (i != axis.index) (i < axis.index ? axis.outer : axis.inner) *= shape[i];
+  }
+  return axis;
+}
+
+}  // namespace gantry::contrib

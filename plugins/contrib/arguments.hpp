@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Arguments that several functions have.
+#pragma once
+
+#include "function.hpp"
+
+#include <gantry/error_kind.hpp>
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace gantry::contrib {
+
+// Fails with an error object of a kind: "ValueError".
+template <class... Parts>
+Failure raise(const Host& host, std::string_view kind, const Parts&... parts) {
+  Failure failure = invalid(parts...).with_reason("ARGUMENT");
+  set_kind(host, failure.error(), kind);
+  return failure;
+}
+
+// returns  INVALID  the argument is no tensor on the CPU whose elements are compact
+Result<const gantry_tensor*> compact_at(const Call& call, std::size_t i);
+
+// A number, of which 0 is false.
+Result<bool> flag_at(const Call& call, std::size_t i);
+
+// A number of any kind.
+Result<double> real_at(const Call& call, std::size_t i);
+
+// A shape, or an array of integers.
+Result<std::vector<std::int64_t>> dims_at(const Host& host, const Call& call, std::size_t i);
+
+// A dtype, or its text.
+Result<gantry_dtype> dtype_at(const Call& call, std::size_t i);
+
+// True if an extent is 0.
+bool is_empty(const gantry_tensor& tensor);
+
+// Returns the elements of a tensor on the CPU.
+template <class T>
+T* data_of(const gantry_tensor& tensor) {
+  return reinterpret_cast<T*>(static_cast<char*>(tensor.data) + tensor.byte_offset);
+}
+
+// The elements of an axis are `inner` apart; there are `outer` x `inner` lists.
+struct Axis {
+  std::int64_t outer = 1, size = 0, inner = 1;
+  std::size_t index = 0;
+
+  std::int64_t lists() const { return outer * inner; }
+};
+
+// number   [in]   of the axis; negative: from the end
+// returns  outer = 0 for a tensor without elements; ValueError: there is no such axis
+Result<Axis> axis_of(const Host& host, const gantry_tensor& tensor, std::int64_t number);
+
+}  // namespace gantry::contrib
