@@ -35,6 +35,7 @@ struct FunctionRow {
 };
 
 // Rows of one subject each.
+std::span<const FunctionRow> matmul_functions();
 std::span<const FunctionRow> random_functions();
 std::span<const FunctionRow> sort_functions();
 

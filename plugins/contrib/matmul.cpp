@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Products of matrices, `tvm.contrib.cblas.*`, `tvm.contrib.mkl.*` and `tvm.contrib.dnnl.*`: with the
+// host's BLAS, else by loops.
+//
+// source   apache/tvm src/runtime/contrib/cblas/gemm_common.h, dnnl/dnnl.cc
+#include "arguments.hpp"
+#include "blas.hpp"
+#include "product.hpp"
+
+#include <gantry/device_name.hpp>
+#include <gantry/dtype_text.hpp>
+#include <gantry/tensor_text.hpp>
+#include <gantry/trace.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <span>
+
+namespace gantry::contrib {
+namespace {
+
+// op(A), op(B) or C of one matrix of a batch.
+struct Operand {
+  const gantry_tensor* tensor;
+  std::int64_t batch, rows, columns;
+  // distance of matrices, rows and columns in elements
+  std::int64_t batch_step, row_step, column_step;
+
+  template <class T>
+  MatrixView<T> view(std::int64_t number) const {
+    T* const first = data_of<T>(*tensor);
+    return {first + (batch == 1 ? 0 : number) * batch_step, row_step, column_step};
+  }
+  bool is_transposed() const { return column_step != 1 && columns > 1; }
+  // Distance of rows, or of columns if it is transposed.
+  std::int64_t distance() const {
+    return is_transposed() ? std::max(column_step, rows)
+                           : std::max({rows > 1 ? row_step : 0, columns, std::int64_t{1}});
+  }
+};
+
+// A matrix, or a batch of matrices, whose elements are adjacent in rows or in columns.
+Result<Operand> operand_at(const Call& call, std::size_t i, std::int32_t rank, bool is_flipped) {
+  GANTRY_TRY(const gantry_tensor* const tensor, call.tensor(i));
+  if (tensor->device.type != cpu_device_type || tensor->ndim != rank)
+    return call.wrong(i, concat("a tensor of rank ", rank, " on the CPU"));
+  if (!is_empty(*tensor)) GANTRY_CHECK(tensor_bytes(shape_of(*tensor), tensor->dtype));
+  const std::int64_t* const shape = tensor->shape + (rank - 2);
+  Operand operand{tensor,
+                  rank == 3 ? tensor->shape[0] : 1,
+                  shape[0],
+                  shape[1],
+                  is_empty(*tensor) ? 0 : shape[0] * shape[1],
+                  shape[1],
+                  1};
+  if (tensor->strides != nullptr) {
+    const std::int64_t* const strides = tensor->strides + (rank - 2);
+    if (rank == 3) operand.batch_step = tensor->strides[0];
+    operand.row_step = strides[0];
+    operand.column_step = strides[1];
+    const bool has_rows = operand.column_step == 1 || operand.columns <= 1;
+    const bool has_columns = operand.row_step == 1 || operand.rows <= 1;
+    if ((!has_rows && !has_columns) || operand.row_step < 0 || operand.column_step < 0 ||
+        operand.batch_step < 0)
+      return call.wrong(i, "a tensor whose rows or columns are adjacent elements");
+  }
+  if (is_flipped) {
+    std::swap(operand.rows, operand.columns);
+    std::swap(operand.row_step, operand.column_step);
+  }
+  return operand;
+}
+
+struct Product {
+  Operand a, b, c;
+  double alpha = 1, beta = 0;
+
+  ProductSize size() const { return {c.rows, c.columns, a.columns}; }
+};
+
+// matmul(A, B, C, transa, transb[, alpha[, beta]])
+Result<Product> product_of(const Call& call, std::int32_t rank) {
+  GANTRY_CHECK(call.count_is(5, 7));
+  Product product;
+  GANTRY_TRY(const bool flips_a, flag_at(call, 3));
+  GANTRY_TRY(const bool flips_b, flag_at(call, 4));
+  if (call.args.size() > 5) {
+    GANTRY_TRY(product.alpha, real_at(call, 5));
+  }
+  if (call.args.size() > 6) {
+    GANTRY_TRY(product.beta, real_at(call, 6));
+  }
+  GANTRY_TRY(product.a, operand_at(call, 0, rank, flips_a));
+  GANTRY_TRY(product.b, operand_at(call, 1, rank, flips_b));
+  GANTRY_TRY(product.c, operand_at(call, 2, rank, false));
+  const Operand &a = product.a, &b = product.b, &c = product.c;
+  if (c.is_transposed()) return call.wrong(2, "a tensor whose rows are adjacent elements");
+  if (a.rows != c.rows || b.columns != c.columns || a.columns != b.rows) {
+    return call.refuse("a product of ", a.rows, " x ", a.columns, " and ", b.rows, " x ", b.columns,
+                       " does not have the ", c.rows, " x ", c.columns,
+                       " elements of argument 2 (C)");
+  }
+  if (c.batch != std::max(a.batch, b.batch) || (a.batch != 1 && a.batch != c.batch) ||
+      (b.batch != 1 && b.batch != c.batch)) {
+    return call.refuse("batches have ", a.batch, ", ", b.batch, " and ", c.batch,
+                       " matrices, expected equal numbers, or 1 of A or B");
+  }
+  return product;
+}
+
+template <class T>
+using Gemm = void (*)(int, int, int, int, int, int, T, const T*, int, const T*, int, T, T*, int);
+
+// Returns NULL if the library cannot compute it.
+template <class T>
+Gemm<T> gemm_for(const Product& product) {
+  const Blas* const library = blas();
+  if (library == nullptr) return nullptr;
+  const auto fits = [](std::int64_t number) {
+    return number > 0 && number <= std::numeric_limits<int>::max();
+  };
+  for (const Operand* operand : {&product.a, &product.b, &product.c}) {
+    if (!fits(operand->rows) || !fits(operand->columns) || !fits(operand->distance()))
+      return nullptr;
+    // Overlapping rows, which a library refuses.
+    const std::int64_t adjacent = operand->is_transposed() ? operand->rows : operand->columns;
+    const std::int64_t step = operand->is_transposed() ? operand->column_step : operand->row_step;
+    const std::int64_t lines = operand->is_transposed() ? operand->columns : operand->rows;
+    if (lines > 1 && step < adjacent) return nullptr;
+    if (operand->is_transposed() && operand->rows > 1 && operand->row_step != 1) return nullptr;
+  }
+  if constexpr (std::is_same_v<T, float>)
+    return library->sgemm;
+  else
+    return library->dgemm;
+}
+
+template <class T>
+Status multiply_batch(const Services& services, const Call& call, const Product& product) {
+  const ProductSize size = product.size();
+  const auto gemm = gemm_for<T>(product);
+  const TracedWork traced(services.host,
+                          concat(call.usage.substr(0, call.usage.find('(')), " with ",
+                                 gemm != nullptr ? blas()->name : std::string_view("loops")),
+                          "library");
+  const auto flag = [](const Operand& operand) {
+    return operand.is_transposed() ? Blas::transposed : Blas::plain;
+  };
+  const auto narrow = [](std::int64_t number) { return static_cast<int>(number); };
+  for (std::int64_t i = 0; i < product.c.batch; ++i) {
+    GANTRY_CHECK(services.host.check_task(call.env));
+    const auto a = product.a.view<const T>(i), b = product.b.view<const T>(i);
+    const auto c = product.c.view<T>(i);
+    if (gemm != nullptr) {
+      gemm(Blas::row_major, flag(product.a), flag(product.b), narrow(size.m), narrow(size.n),
+           narrow(size.k), static_cast<T>(product.alpha), a.data, narrow(product.a.distance()),
+           b.data, narrow(product.b.distance()), static_cast<T>(product.beta), c.data,
+           narrow(product.c.distance()));
+      continue;
+    }
+    const Work work{services.host, call.env, services.threads,
+                    std::min(size.m, services.threads.pieces_of(size.n))};
+    GANTRY_CHECK(multiply(work, size, product.alpha, a, b, product.beta, c));
+  }
+  return {};
+}
+
+// types    [in]   that all three tensors may have
+Result<Value> run_product(const Services& services, const Call& call, std::int32_t rank,
+                          std::initializer_list<gantry_dtype> types) {
+  GANTRY_TRY(const Product product, product_of(call, rank));
+  const gantry_dtype type = product.a.tensor->dtype;
+  const bool is_known =
+      std::ranges::any_of(types, [&](gantry_dtype each) { return same_dtype(each, type); });
+  if (!is_known)
+    return call.wrong(0,
+                      types.size() == 1 ? "a tensor of float32" : "a tensor of float32 or float64");
+  for (std::size_t i = 1; i < 3; ++i) {
+    const gantry_tensor& other = *(i == 1 ? product.b : product.c).tensor;
+    if (!same_dtype(other.dtype, type))
+      return call.wrong(i, concat("a tensor of ", dtype_text(type)));
+  }
+  if (is_empty(*product.c.tensor)) return Value();
+  GANTRY_CHECK(same_dtype(type, dtypes::float32) ? multiply_batch<float>(services, call, product)
+                                                 : multiply_batch<double>(services, call, product));
+  return Value();
+}
+
+template <std::int32_t rank>
+Result<Value> floats(const Services& services, const Call& call) {
+  return run_product(services, call, rank, {dtypes::float32, dtypes::float64});
+}
+
+Result<Value> float32_matmul(const Services& services, const Call& call) {
+  return run_product(services, call, 2, {dtypes::float32});
+}
+
+Result<Value> integers(const Services& services, const Call& call) {
+  GANTRY_TRY(const Product product, product_of(call, 2));
+  constexpr gantry_dtype types[] = {dtypes::uint8, dtypes::int8, dtypes::int32};
+  for (std::size_t i = 0; i < 3; ++i) {
+    GANTRY_TRY(const gantry_tensor* const tensor, call.tensor(i));
+    if (!same_dtype(tensor->dtype, types[i]))
+      return call.wrong(i, concat("a tensor of ", dtype_text(types[i])));
+  }
+  const ProductSize size = product.size();
+  if (is_empty(*product.c.tensor)) return Value();
+  const TracedWork traced(services.host, "matmul_u8s8s32 with loops", "library");
+  const Work work{services.host, call.env, services.threads,
+                  std::min(size.m, services.threads.pieces_of(size.n))};
+  GANTRY_CHECK(multiply(work, size, product.alpha, product.a.view<const std::uint8_t>(0),
+                        product.b.view<const std::int8_t>(0), product.beta,
+                        product.c.view<std::int32_t>(0)));
+  return Value();
+}
+
+// The extents of an image or of weights, in whichever order they lie.
+struct Layout {
+  std::int64_t outer, inner, height, width;
+  std::int64_t outer_step, inner_step, row_step, column_step;
+};
+
+// dnnl.conv2d(x, w, out, top, left, bottom, right, stride h, stride w, groups, channels last, ...)
+Result<Value> conv2d(const Services& services, const Call& call) {
+  GANTRY_CHECK(call.count_is(13));
+  std::int64_t numbers[8];
+  for (std::size_t i = 0; i < std::size(numbers); ++i) {
+    GANTRY_TRY(numbers[i], call.integer(3 + i));
+    const std::int64_t min = i < 4 ? 0 : i < 7 ? 1 : INT64_MIN;
+    if (numbers[i] < min || (i < 7 && numbers[i] > INT32_MAX))
+      return call.refuse(call.title(3 + i), " is ", numbers[i], ", expected a number from ", min);
+  }
+  const auto [top, left, bottom, right, step_y, step_x, groups, is_last] = numbers;
+  const gantry_tensor* tensors[3];
+  for (std::size_t i = 0; i < 3; ++i) {
+    GANTRY_TRY(tensors[i], compact_at(call, i));
+    if (tensors[i]->ndim != 4 || !same_dtype(tensors[i]->dtype, dtypes::float32))
+      return call.wrong(i, "a tensor of float32 and rank 4");
+    if (!is_empty(*tensors[i])) GANTRY_CHECK(tensor_bytes(shape_of(*tensors[i]), dtypes::float32));
+  }
+  // NCHW and OIHW, or NHWC and HWIO
+  const auto layout = [&](std::size_t i) -> Layout {
+    const std::int64_t* const e = tensors[i]->shape;
+    if (is_last == 0) return {e[0], e[1], e[2], e[3], e[1] * e[2] * e[3], e[2] * e[3], e[3], 1};
+    if (i == 1) return {e[3], e[2], e[0], e[1], 1, e[3], e[1] * e[2] * e[3], e[2] * e[3]};
+    return {e[0], e[3], e[1], e[2], e[1] * e[2] * e[3], 1, e[2] * e[3], e[3]};
+  };
+  if (is_empty(*tensors[2])) return Value();
+  for (std::size_t i = 0; i < 2; ++i) {
+    if (is_empty(*tensors[i])) return call.wrong(i, "a tensor with elements");
+  }
+  const Layout x = layout(0), w = layout(1), y = layout(2);
+  const auto extent = [](std::int64_t size, std::int64_t before, std::int64_t after,
+                         std::int64_t kernel,
+                         std::int64_t step) { return (size + before + after - kernel) / step + 1; };
+  if (x.inner % groups != 0 || w.outer % groups != 0 || w.inner != x.inner / groups ||
+      y.outer != x.outer || y.inner != w.outer || w.height > x.height + top + bottom ||
+      w.width > x.width + left + right ||
+      y.height != extent(x.height, top, bottom, w.height, step_y) ||
+      y.width != extent(x.width, left, right, w.width, step_x)) {
+    return call.refuse("a convolution of ", tensor_text(*tensors[0]), " with ",
+                       tensor_text(*tensors[1]), " in ", groups, " groups is no ",
+                       tensor_text(*tensors[2]));
+  }
+  const float* const from = data_of<const float>(*tensors[0]);
+  const float* const weights = data_of<const float>(*tensors[1]);
+  float* const to = data_of<float>(*tensors[2]);
+  const TracedWork traced(services.host, "conv2d with loops", "library");
+  const std::int64_t planes = y.outer * y.inner;
+  const Work work{services.host, call.env, services.threads,
+                  std::min(planes, services.threads.count())};
+  Status done = work.in_pieces(planes, [&](Piece piece, std::int64_t) -> Status {
+    for (std::int64_t plane = piece.begin; plane < piece.end; ++plane) {
+      const std::int64_t image = plane / y.inner, channel = plane % y.inner;
+      const std::int64_t first = channel / (y.inner / groups) * w.inner;
+      for (std::int64_t row = 0; row < y.height; ++row) {
+        GANTRY_CHECK(work.host.check_task(work.env));
+        for (std::int64_t column = 0; column < y.width; ++column) {
+          float sum = 0;
+          for (std::int64_t ky = 0; ky < w.height; ++ky) {
+            const std::int64_t in_row = row * step_y - top + ky;
+            if (in_row < 0 || in_row >= x.height) continue;
+            for (std::int64_t kx = 0; kx < w.width; ++kx) {
+              const std::int64_t in_column = column * step_x - left + kx;
+              if (in_column < 0 || in_column >= x.width) continue;
+              const float* const pixel = from + image * x.outer_step + first * x.inner_step +
+                                         in_row * x.row_step + in_column * x.column_step;
+              const float* const factor =
+                  weights + channel * w.outer_step + ky * w.row_step + kx * w.column_step;
+              for (std::int64_t c = 0; c < w.inner; ++c)
+                sum += pixel[c * x.inner_step] * factor[c * w.inner_step];
+            }
+          }
+          to[image * y.outer_step + channel * y.inner_step + row * y.row_step +
+             column * y.column_step] = sum;
+        }
+      }
+    }
+    return {};
+  });
+  GANTRY_CHECK(std::move(done));
+  return Value();
+}
+
+constexpr std::string_view matmul_usage = "matmul(A, B, C, transa, transb[, alpha, beta])";
+constexpr std::string_view batch_usage = "batch_matmul(A, B, C, transa, transb[, alpha, beta])";
+constexpr std::string_view iterative_usage =
+    "batch_matmul_iterative(A, B, C, transa, transb[, alpha, beta])";
+
+constexpr FunctionRow matmul_rows[] = {
+    {"tvm.contrib.cblas.matmul", matmul_usage, floats<2>},
+    {"tvm.contrib.cblas.batch_matmul", batch_usage, floats<3>},
+    {"tvm.contrib.cblas.batch_matmul_iterative", iterative_usage, floats<3>},
+    {"tvm.contrib.mkl.matmul", matmul_usage, floats<2>},
+    {"tvm.contrib.mkl.batch_matmul", batch_usage, floats<3>},
+    {"tvm.contrib.mkl.batch_matmul_iterative", iterative_usage, floats<3>},
+    {"tvm.contrib.mkl.matmul_u8s8s32", "matmul_u8s8s32(A, B, C, transa, transb[, alpha, beta])",
+     integers},
+    {"tvm.contrib.dnnl.matmul", matmul_usage, float32_matmul},
+    {"tvm.contrib.dnnl.conv2d",
+     "conv2d(x, w, out, top, left, bottom, right, stride_h, stride_w, groups, channels_last, "
+     "pre_cast, post_cast)",
+     conv2d},
+};
+
+}  // namespace
+
+std::span<const FunctionRow> matmul_functions() { return matmul_rows; }
+
+}  // namespace gantry::contrib
