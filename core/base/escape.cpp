@@ -14,6 +14,21 @@ std::string escaped(std::string_view name) {
   return out;
 }
 
+std::string escaped_lines(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    const char c = text[at];
+    if (c == '\n' || c == '\t') {
+      out.push_back(c);
+      ++at;
+    } else {
+      at += append_escaped_at(out, text, at);
+    }
+  }
+  return out;
+}
+
 std::string json_text(std::string_view name) {
   return is_utf8(name) ? std::string(name) : escaped(name);
 }

@@ -13,6 +13,10 @@ namespace gantry {
 // never have the same text.
 std::string escaped(std::string_view name);
 
+// Returns a text with its line breaks and tabs; other control characters, marks of bidirectional text,
+// and bytes that are not UTF-8 are shown as \xNN.
+std::string escaped_lines(std::string_view text);
+
 // A string for JSON: valid UTF-8 unchanged, anything else as escaped() returns it.
 std::string json_text(std::string_view name);
 

@@ -45,7 +45,12 @@ AT(gantry_work_sink, self, 0);
 AT(gantry_work_sink, write, 8);
 AT(gantry_work_sink, destroy, 16);
 
-SIZE(gantry_runtime_options, 120);
+SIZE(gantry_output_sink, 24);
+AT(gantry_output_sink, self, 0);
+AT(gantry_output_sink, write, 8);
+AT(gantry_output_sink, destroy, 16);
+
+SIZE(gantry_runtime_options, 144);
 AT(gantry_runtime_options, struct_size, 0);
 AT(gantry_runtime_options, flags, 4);
 AT(gantry_runtime_options, config_file, 8);
@@ -58,6 +63,7 @@ AT(gantry_runtime_options, pool, 80);
 AT(gantry_runtime_options, work, 88);
 AT(gantry_runtime_options, spin_us, 112);
 AT(gantry_runtime_options, zero, 116);
+AT(gantry_runtime_options, output, 120);
 
 SIZE(gantry_load_options, 24);
 AT(gantry_load_options, struct_size, 0);

@@ -56,6 +56,13 @@ void announce(const gantry_host* host, const gantry_progress* progress, int* pro
   progress->work_end(host, work);
 }
 
+gantry_code print_values(const gantry_host* host, gantry_status* status);
+gantry_code print_values(const gantry_host* host, gantry_status* status) {
+  const gantry_output* output = host->get_extension(host, GANTRY_OUTPUT_1);
+  if (output) return output->write(host, gantry_text("x = [1. 2.]\n"), status);
+  return GANTRY_OK;
+}
+
 void run_once(gantry_bytes path, gantry_run run, gantry_status status);
 void run_once(gantry_bytes path, gantry_run run, gantry_status status) {
   const gantry_embed* embed = gantry_embed_query_v1();

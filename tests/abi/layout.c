@@ -575,6 +575,12 @@ AT(gantry_progress, zero, 4);
 AT(gantry_progress, work_begin, 8);
 AT(gantry_progress, work_end, 16);
 
+// gantry/output.h
+SIZE(gantry_output, 16);
+AT(gantry_output, struct_size, 0);
+AT(gantry_output, zero, 4);
+AT(gantry_output, write, 8);
+
 // gantry/threads.h
 SIZE(gantry_threads, 24);
 AT(gantry_threads, struct_size, 0);

@@ -168,9 +168,17 @@ struct FakeHost::Entries {
           const std::lock_guard lock(of(h).mutex_);
           --of(h).running_works;
         }};
+    static const gantry_output output = {
+        sizeof(gantry_output), 0,
+        [](const gantry_host* h, gantry_bytes text, gantry_status*) -> gantry_code {
+          const std::lock_guard lock(of(h).mutex_);
+          of(h).output.emplace_back(text.data, text.size);
+          return GANTRY_OK;
+        }};
     static const gantry_batch batch = {sizeof(gantry_batch), 0, batch_prepare, batch_run};
     if (of(host).tracing && std::string_view(id) == GANTRY_TRACE_2) return &trace;
     if (std::string_view(id) == GANTRY_PROGRESS_1) return &progress;
+    if (std::string_view(id) == GANTRY_OUTPUT_1) return &output;
     if (of(host).has_batches && std::string_view(id) == GANTRY_BATCH_1) return &batch;
     return nullptr;
   }

@@ -15,6 +15,7 @@
 
 #include <gantry/batch.h>
 #include <gantry/host.h>
+#include <gantry/output.h>
 #include <gantry/progress.h>
 #include <gantry/trace.h>
 
@@ -113,6 +114,8 @@ class FakeHost {
   // text with which prepare fails; NULL: it succeeds
   const char* batch_refusal = nullptr;
   std::vector<std::string> log;
+  // texts that were written with the extension gantry.output/1
+  std::vector<std::string> output;
   // kinds of the error objects that were created, which have no content
   std::vector<std::string> error_kinds;
   // values for config_get

@@ -4,6 +4,7 @@
 #include "tools/gantry/common/exit_status.hpp"
 #include "tools/gantry/common/work_line.hpp"
 
+#include "core/base/escape.hpp"
 #include "core/base/log.hpp"
 #include "core/engine/embed/objects.hpp"
 #include "core/engine/runtime/config_check.hpp"
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 
 namespace gantry::cli {
@@ -33,12 +35,21 @@ void warn_of_empty_directories(const std::vector<std::string>& directories,
   }
 }
 
+// Writes what a model prints.
+void write_output(std::string_view text) {
+  const std::string shown = escaped_lines(text);
+  std::fwrite(shown.data(), 1, shown.size(), stderr);
+}
+
 // Displays the work of plugins on a terminal. Lines of the log erase it.
 void display_work(RuntimeOptions& options) {
   const auto line = std::make_shared<WorkLine>();
   options.work_sink = [line](std::uint64_t work, std::string_view text) { line->show(work, text); };
   options.log_sink = [line](std::int32_t level, std::string_view text) {
     line->write_lines([&] { Log::write_to_stderr(static_cast<LogLevel>(level), text); });
+  };
+  options.output_sink = [line](std::string_view text) {
+    line->write_lines([&] { write_output(text); });
   };
 }
 
@@ -51,6 +62,8 @@ Result<Runtime> open_runtime(const Globals& globals, bool trace) {
                          .spin_us = globals.spin_us,
                          .log_level = globals.quiet ? "error" : globals.log,
                          .trace = trace};
+  // The command's own output, which may be a JSON document, is on stdout.
+  options.output_sink = write_output;
   if (!globals.quiet && terminal_of(STDERR_FILENO).present) display_work(options);
   GANTRY_TRY(Runtime runtime, Runtime::create(options));
   const RuntimeState& state = *state_of(runtime.get());

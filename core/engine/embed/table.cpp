@@ -63,7 +63,7 @@ namespace {
 constexpr std::uint32_t known_flags =
     GANTRY_RUNTIME_ONLY_THESE_PLUGINS | GANTRY_RUNTIME_NO_PROBE | GANTRY_RUNTIME_TRACE;
 
-// A gantry_log_sink or a gantry_work_sink, which is destroyed with the object.
+// A gantry_log_sink, a gantry_work_sink or a gantry_output_sink, which is destroyed with the object.
 template <class Table>
 class Sink {
  public:
@@ -76,10 +76,10 @@ class Sink {
   }
 
   bool writes() const { return sink_.write != nullptr; }
-  // number   [in]   the level of a line, or the number of the work
-  template <class Number>
-  void write(Number number, std::string_view text) const {
-    sink_.write(sink_.self, number, bytes_of(text));
+  // before   [in]   the level of a line, or the number of the work; none of an output
+  template <class... Number>
+  void write(std::string_view text, Number... before) const {
+    sink_.write(sink_.self, before..., bytes_of(text));
   }
 
  private:
@@ -95,7 +95,7 @@ bool is_manifest(const std::filesystem::path& path) {
   return path.extension() == ".yaml" || path.extension() == ".yml";
 }
 
-// Converts the options of a runtime. Takes options->log and options->work over, also if it fails.
+// Converts the options of a runtime. Takes its sinks over, also if it fails.
 //
 // given    [in]   may be NULL
 // returns  invalid or unsupported, see gantry_embed::runtime_new
@@ -105,6 +105,7 @@ Result<EngineOptions> runtime_options(const gantry_runtime_options* given) {
   const gantry_runtime_options unread = known_members(given);
   Sink log(unread.log, "a log sink");
   Sink work(unread.work, "a work sink");
+  Sink output(unread.output, "an output sink");
   GANTRY_TRY(const gantry_runtime_options known,
              read_options(given, known_flags, "gantry_runtime_options"));
   EngineOptions options;
@@ -137,13 +138,17 @@ Result<EngineOptions> runtime_options(const gantry_runtime_options* given) {
   options.log_level = view_of(known.log_level);
   if (log.writes()) {
     options.log_sink = [kept = std::make_shared<const decltype(log)>(std::move(log))](
-                           std::int32_t level, std::string_view line) { kept->write(level, line); };
+                           std::int32_t level, std::string_view line) { kept->write(line, level); };
   }
   if (work.writes()) {
     options.work_sink = [kept = std::make_shared<const decltype(work)>(std::move(work))](
                             std::uint64_t number, std::string_view text) {
-      kept->write(number, text);
+      kept->write(text, number);
     };
+  }
+  if (output.writes()) {
+    options.output_sink = [kept = std::make_shared<const decltype(output)>(std::move(output))](
+                              std::string_view text) { kept->write(text); };
   }
   return options;
 }

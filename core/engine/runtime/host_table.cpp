@@ -3,6 +3,7 @@
 // Implements the functions of gantry_host. None of them throws.
 #include "core/engine/runtime/host_table.hpp"
 
+#include "core/base/escape.hpp"
 #include "core/base/reason.hpp"
 #include "core/base/trace/span.hpp"
 #include "core/engine/module/module_graph.hpp"
@@ -18,6 +19,7 @@
 
 #include <gantry/batch.h>
 #include <gantry/host.h>
+#include <gantry/output.h>
 #include <gantry/progress.h>
 #include <gantry/threads.h>
 #include <gantry/trace.h>
@@ -28,6 +30,9 @@
 #include <gantry/value.hpp>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <optional>
 #include <span>
 #include <string>
@@ -453,6 +458,30 @@ constexpr gantry_batch kBatch = {
     },
 };
 
+// Writes what a model prints.
+Status write_output(const RuntimeState& state, std::string_view text) {
+  if (state.options.output_sink) {
+    state.options.output_sink(text);
+    return {};
+  }
+  const std::string shown = escaped_lines(text);
+  if (std::fwrite(shown.data(), 1, shown.size(), stdout) == shown.size() &&
+      std::fflush(stdout) == 0)
+    return {};
+  const int number = errno;
+  return unavailable("cannot write to stdout: ", std::strerror(number))
+      .native("errno", number)
+      .with_reason("OUTPUT_WRITE");
+}
+
+constexpr gantry_output kOutput = {
+    .struct_size = sizeof(gantry_output),
+    .zero = 0,
+    .write = [](const gantry_host* host, gantry_bytes text, gantry_status* status) -> gantry_code {
+      return abi_boundary(status, [&] { return write_output(state_of(host), text_of(text)); });
+    },
+};
+
 struct Extension {
   std::string_view id;
   const void* table;
@@ -460,7 +489,8 @@ struct Extension {
 constexpr Extension kExtensions[] = {{GANTRY_THREADS_1, &kThreads},
                                      {GANTRY_TRACE_2, &kTrace},
                                      {GANTRY_BATCH_1, &kBatch},
-                                     {GANTRY_PROGRESS_1, &kProgress}};
+                                     {GANTRY_PROGRESS_1, &kProgress},
+                                     {GANTRY_OUTPUT_1, &kOutput}};
 
 // Returns a static table, or NULL for an unknown name.
 const void* host_extension(const gantry_host*, const char* id) {

@@ -39,6 +39,9 @@ struct EngineOptions {
   // number and a text ("gantry.opencl: compiling kernel ..."), and when it ends, with an empty text.
   // Several works may run at the same time, in any threads. Empty: no calls.
   std::function<void(std::uint64_t work, std::string_view text)> work_sink;
+  // called with what models print, on any thread, also on several at the same time; empty: standard output, with
+  // control characters escaped
+  std::function<void(std::string_view text)> output_sink;
   // open plugins of vendors in a child process first, as their manifests state; false: no child
   // process is started
   bool probe = true;

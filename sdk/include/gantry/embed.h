@@ -44,8 +44,8 @@ typedef struct gantry_embed {
 
   // Creates a runtime. Reads the configuration and the manifests of plugins, opens no plugin.
   //
-  // options  [in]   NULL: defaults. options->log and options->work belong to the runtime from now on,
-  //                 also after a failure, which calls their destroy before it returns
+  // options  [in]   NULL: defaults. Its sinks belong to the runtime from now on, also after a failure,
+  //                 which calls their destroy before it returns
   // returns  MALFORMED  the configuration
   //          INVALID    a value of the options
   gantry_code (*runtime_new)(const gantry_runtime_options* options, gantry_object** runtime,

@@ -68,6 +68,16 @@ typedef struct gantry_work_sink {
   void (*destroy)(void* self);
 } gantry_work_sink;
 
+// Receives what models print, such as the values of a print operator.
+typedef struct gantry_output_sink {
+  void* self;
+  // text     [in]   UTF-8, with its line breaks
+  // thread   any, also several at the same time
+  void (*write)(void* self, gantry_bytes text);
+  // Frees self. Called once, after the last call of write. May be NULL.
+  void (*destroy)(void* self);
+} gantry_output_sink;
+
 enum {
   // Waiting threads sleep at once instead of spinning for a while first. For hosts where more threads
   // are ready than there are CPUs.
@@ -118,6 +128,8 @@ typedef struct gantry_runtime_options {
   int32_t spin_us;
   // 0.
   uint32_t zero;
+  // write NULL: standard output, with control characters escaped.
+  gantry_output_sink output;
 } gantry_runtime_options;
 
 enum {

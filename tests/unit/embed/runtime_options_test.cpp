@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 
+#include <gantry/output.h>
 #include <gantry/progress.h>
 
 #include <cstddef>
@@ -102,6 +103,54 @@ TEST(EmbedRuntimeOptions, DestroyTheWorkSinkAfterAFailure) {
   EXPECT_FALSE(test::new_runtime(&built.options).ok());
 
   EXPECT_EQ(works.destroyed, 1);
+}
+
+// What an output sink receives.
+struct Texts {
+  std::vector<std::string> all;
+  int destroyed = 0;
+
+  gantry_output_sink sink() {
+    return {this,
+            [](void* self, gantry_bytes text) {
+              static_cast<Texts*>(self)->all.emplace_back(view_of(text));
+            },
+            [](void* self) { ++static_cast<Texts*>(self)->destroyed; }};
+  }
+};
+
+gantry_code print(gantry_object* runtime, std::string_view text) {
+  const gantry_host* const host = embed().host(runtime);
+  const auto* const output =
+      static_cast<const gantry_output*>(host->get_extension(host, GANTRY_OUTPUT_1));
+  return output->write(host, bytes_of(text), nullptr);
+}
+
+TEST(EmbedRuntimeOptions, PassWhatModelsPrintToASinkThatTheRuntimeDestroys) {
+  Texts texts;
+  BuiltPlugins built;
+  built.options.output = texts.sink();
+  {
+    const auto runtime = test::new_runtime(&built.options);
+    ASSERT_TRUE(runtime.ok()) << runtime.error().message;
+    EXPECT_EQ(print(runtime->get(), "[1 2]\n\x1b"), GANTRY_OK);
+    EXPECT_EQ(texts.destroyed, 0);
+  }
+
+  EXPECT_THAT(texts.all, ::testing::ElementsAre("[1 2]\n\x1b"));
+  EXPECT_EQ(texts.destroyed, 1);
+}
+
+TEST(EmbedRuntimeOptions, WithoutAnOutputSinkPrintToStandardOutputWithEscapes) {
+  BuiltPlugins built;
+  const auto runtime = test::new_runtime(&built.options);
+  ASSERT_TRUE(runtime.ok()) << runtime.error().message;
+
+  ::testing::internal::CaptureStdout();
+  const gantry_code code = print(runtime->get(), "a\tb\n\x1b[0m\n");
+
+  EXPECT_EQ(::testing::internal::GetCapturedStdout(), "a\tb\n\\x1b[0m\n");
+  EXPECT_EQ(code, GANTRY_OK);
 }
 
 TEST(EmbedRuntimeOptions, LimitTheTimeForWhichThreadsSpin) {

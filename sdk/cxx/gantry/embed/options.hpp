@@ -67,6 +67,9 @@ struct RuntimeOptions {
   // number and a text ("gantry.opencl: compiling kernel ..."), and when it ends, with an empty text.
   // Several works may run at the same time, in any threads. Empty: no calls.
   std::function<void(std::uint64_t work, std::string_view text)> work_sink;
+  // called with what models print, such as the values of a print operator, with its line breaks; on any
+  // thread, also on several at the same time. Empty: standard output, with control characters escaped
+  std::function<void(std::string_view text)> output_sink;
   // false: no child process is started to open a plugin there first
   bool probe = true;
   // record spans for Runtime::trace_json()

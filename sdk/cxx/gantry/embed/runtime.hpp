@@ -70,6 +70,7 @@ class Runtime : public Object {
     given.spin_us = options.spin_us == -1 ? 0 : options.spin_us == 0 ? -1 : options.spin_us;
     set_sink(given.log, options.log_sink);
     set_sink(given.work, options.work_sink);
+    set_sink(given.output, options.output_sink);
     GANTRY_TRY(ObjectRef made, embed_detail::made_object(
                                    "runtime_new", [&](gantry_object** out, gantry_status* status) {
                                      return embed_table().runtime_new(&given, out, status);
@@ -395,6 +396,15 @@ class Runtime : public Object {
     given.write = [](void* self, Number number, gantry_bytes text) {
       (*static_cast<Kept*>(self))(number, view_of(text));
     };
+    given.destroy = [](void* self) { delete static_cast<Kept*>(self); };
+  }
+
+  static void set_sink(gantry_output_sink& given,
+                       const std::function<void(std::string_view)>& sink) {
+    using Kept = std::function<void(std::string_view)>;
+    if (!sink) return;
+    given.self = new Kept(sink);
+    given.write = [](void* self, gantry_bytes text) { (*static_cast<Kept*>(self))(view_of(text)); };
     given.destroy = [](void* self) { delete static_cast<Kept*>(self); };
   }
 
