@@ -4,6 +4,7 @@
 // finds it by its name, with the same values as arguments.
 #pragma once
 
+#include "output.hpp"
 #include "threads.hpp"
 
 #include <gantry/call.hpp>
@@ -23,6 +24,7 @@ struct Services {
   // counts what functions need for their own work
   std::shared_ptr<StorageMemory> memory;
   Threads threads;
+  Output output;
 };
 
 struct FunctionRow {
@@ -37,6 +39,8 @@ struct FunctionRow {
 // Rows of one subject each.
 std::span<const FunctionRow> matmul_functions();
 std::span<const FunctionRow> random_functions();
+std::span<const FunctionRow> run_functions();
 std::span<const FunctionRow> sort_functions();
+std::span<const FunctionRow> tensor_functions();
 
 }  // namespace gantry::contrib

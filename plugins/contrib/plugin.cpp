@@ -19,8 +19,9 @@ Result<std::unique_ptr<Plugin>> Plugin::create(Host host) {
 
 Plugin::Plugin(Host host, std::uint64_t memory_limit)
     : services_{host, std::make_shared<StorageMemory>(GANTRY_PLUGIN_ID, memory_limit),
-                Threads(host)} {
-  for (const auto rows : {matmul_functions(), random_functions(), sort_functions()}) {
+                Threads(host), Output(host)} {
+  for (const auto rows : {matmul_functions(), random_functions(), run_functions(), sort_functions(),
+                          tensor_functions()}) {
     for (const FunctionRow& row : rows)
       functions_.emplace(row.name, NamedFunction{&services_, &row});
   }

@@ -54,6 +54,8 @@ class HostFunctions {
 
   // the arguments of test.host_fn
   std::vector<std::string> calls;
+  // what the model prints
+  std::string output;
 
  private:
   // "{s}|{i}|{f}|{dtype}|{shape}|{x.shape[0]}"
@@ -72,7 +74,9 @@ class HostFunctions {
 // Plays a script on its artifact on the CPU; returns a line for each difference.
 std::vector<std::string> play(const CallScript& script, HostFunctions& functions,
                               const std::string& directory = "relax") {
-  Runtime runtime = test::new_runtime();
+  RuntimeOptions options = test::built_plugins_only();
+  options.output_sink = [&](std::string_view text) { functions.output += text; };
+  Runtime runtime = test::new_runtime(options);
   functions.add_to(runtime);
   return test::play(std::move(runtime), script, cpu, tolerance, directory);
 }
@@ -130,15 +134,28 @@ TEST(ScriptTensor, HasTheStridesThatCompiledCodeRequires) {
   EXPECT_THAT(strides_of({2, 3, 0}), ElementsAre(0, 0, 1));
 }
 
+// name     [in]   of a script; what TVM printed while it was played is beside it, if it is anything
+void expect_printed(const std::string& name, const std::string& output) {
+  // A compiled model prints the same.
+  const std::string base = name.ends_with("_compiled") ? name.substr(0, name.rfind('_')) : name;
+  const std::filesystem::path file = test::golden(base + ".stdout");
+  EXPECT_EQ(output, std::filesystem::exists(file) ? *read_text_file(file.string(), 1 << 16)
+                                                  : std::string());
+}
+
 class TirScript : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(TirScript, PlaysWithoutADifference) {
   HostFunctions functions;
   EXPECT_THAT(play_golden(GetParam(), functions), IsEmpty());
+  expect_printed(GetParam(), functions.output);
 }
 
 INSTANTIATE_TEST_SUITE_P(Golden, TirScript,
                          ::testing::ValuesIn(golden_scripts("relax", CallScript::Kind::tir)),
+                         last_part);
+INSTANTIATE_TEST_SUITE_P(Functions, TirScript,
+                         ::testing::ValuesIn(golden_scripts("functions", CallScript::Kind::tir)),
                          last_part);
 
 TEST(CpuFunction, ReceivesTheRecordedArguments) {
@@ -170,6 +187,7 @@ TEST_P(RelaxScript, PlaysWithoutADifference) {
   for (std::string& line : found) line.resize(std::min(line.find('\n'), line.size()));
   EXPECT_EQ(found,
             intended != intended_differences.end() ? intended->second : std::vector<std::string>());
+  expect_printed(GetParam(), functions.output);
 }
 
 INSTANTIATE_TEST_SUITE_P(Golden, RelaxScript,
