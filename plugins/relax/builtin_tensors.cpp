@@ -91,6 +91,14 @@ Result<Value> ensure_zero_offset(const Host& host, const Call& call) {
   return host.tensor_copied(*tensor, tensor->device, call.env);
 }
 
+// Memory in use stays valid.
+Result<Value> clear_memory(const Host&, const Call& call,
+                           const std::shared_ptr<StorageMemory>& memory) {
+  GANTRY_CHECK(call.count_is(0));
+  memory->free_unused();
+  return Value();
+}
+
 constexpr Builtin tensor_rows[] = {
     {"vm.builtin.alloc_storage", "alloc_storage(vm, shape, device, dtype, scope)", alloc_storage},
     {"vm.builtin.alloc_tensor", "alloc_tensor(storage, offset, shape, dtype, scope)", alloc_tensor},
@@ -99,6 +107,7 @@ constexpr Builtin tensor_rows[] = {
     {"vm.builtin.reshape", "reshape(x, shape)", reshape},
     {"vm.builtin.to_device", "to_device(x, type, index, scope)", to_device},
     {"vm.builtin.ensure_zero_offset", "ensure_zero_offset(x)", ensure_zero_offset},
+    {"vm.builtin.memory_manager.clear", "clear()", nullptr, clear_memory},
 };
 
 }  // namespace

@@ -12,6 +12,8 @@ std::string_view Plugin::NamedFunction::name() const {
 Result<Value> Plugin::NamedFunction::call(const Call& call) const {
   if (const auto* const builtin = std::get_if<const Builtin*>(&row))
     return (*builtin)->call(plugin->host, plugin->memory, call.env, call.args);
+  if (const auto* const named = std::get_if<const NamedCallFunction*>(&row))
+    return (*named)->run(plugin->called_by_name_, {(*named)->usage, call.env, call.args});
   const CacheFunction& function = *std::get<const CacheFunction*>(row);
   return function.run(plugin->cache_, {function.usage, call.env, call.args});
 }
@@ -24,9 +26,12 @@ Result<std::unique_ptr<Plugin>> Plugin::create(Host host) {
 Plugin::Plugin(Host given, std::uint64_t memory_limit)
     : host(given),
       memory(std::make_shared<StorageMemory>(GANTRY_PLUGIN_ID, memory_limit)),
-      cache_(given) {
+      cache_(given),
+      called_by_name_(given) {
   for (const Builtin* builtin : builtins()) functions_.push_back({this, builtin});
   for (const CacheFunction& function : cache_functions()) functions_.push_back({this, &function});
+  for (const NamedCallFunction& function : named_call_functions())
+    functions_.push_back({this, &function});
   std::ranges::sort(functions_, {}, &NamedFunction::name);
 }
 

@@ -5,6 +5,7 @@
 
 #include "builtin.hpp"
 #include "module.hpp"
+#include "named_calls.hpp"
 #include "tensor_cache_functions.hpp"
 
 #include <gantry/plugin.hpp>
@@ -24,7 +25,7 @@ struct Plugin {
   // A function of this runtime.
   struct NamedFunction {
     Plugin* plugin;
-    std::variant<const Builtin*, const CacheFunction*> row;
+    std::variant<const Builtin*, const CacheFunction*, const NamedCallFunction*> row;
 
     std::string_view name() const;
     Result<Value> call(const Call& call) const;
@@ -45,6 +46,7 @@ struct Plugin {
 
  private:
   TensorCache cache_;
+  CalledByName called_by_name_;
   // by name
   std::vector<NamedFunction> functions_;
 };

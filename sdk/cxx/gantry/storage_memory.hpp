@@ -128,6 +128,18 @@ class StorageMemory : public std::enable_shared_from_this<StorageMemory> {
     pools_.push_back(std::move(pool));
   }
 
+  // Frees the unused blocks of all pools that no other thread uses.
+  void free_unused() {
+    std::vector<std::shared_ptr<Pool>> pools;
+    {
+      const std::lock_guard lock(mutex_);
+      for (const auto& pool : pools_) {
+        if (auto held = pool.lock()) pools.push_back(std::move(held));
+      }
+    }
+    for (const auto& pool : pools) pool->free_unused_if_idle();
+  }
+
   // Bytes on a device, those of unused blocks included.
   std::uint64_t bytes(gantry_device_id device) const {
     const std::lock_guard lock(mutex_);
@@ -176,17 +188,6 @@ class StorageMemory : public std::enable_shared_from_this<StorageMemory> {
   void discount(gantry_device_id device, std::uint64_t bytes) noexcept {
     const std::lock_guard lock(mutex_);
     bytes_.find({device.type, device.index})->second -= bytes;
-  }
-
-  void free_unused() {
-    std::vector<std::shared_ptr<Pool>> pools;
-    {
-      const std::lock_guard lock(mutex_);
-      for (const auto& pool : pools_) {
-        if (auto held = pool.lock()) pools.push_back(std::move(held));
-      }
-    }
-    for (const auto& pool : pools) pool->free_unused_if_idle();
   }
 
   const std::string_view plugin_;
