@@ -197,6 +197,39 @@ INSTANTIATE_TEST_SUITE_P(Functions, RelaxScript,
                          ::testing::ValuesIn(golden_scripts("functions", CallScript::Kind::relax)),
                          last_part);
 
+// Functions that artifacts of TVM 0.16 to 0.27 look up, and that run on any CPU.
+TEST(FunctionsOfTvm, AreProvidedByAPlugin) {
+  // Latent attention, and what a KV cache cannot do yet.
+  const std::vector<std::string> missing = {
+      "vm.builtin.attention_kv_cache_append_mla_kv",
+      "vm.builtin.attention_kv_cache_attention_with_shared_kv",
+      "vm.builtin.attention_kv_cache_debug_get_kv_mla",
+      "vm.builtin.attention_kv_cache_export_page_group",
+      "vm.builtin.attention_kv_cache_finish_import",
+      "vm.builtin.attention_kv_cache_get_checkpoint_metadata",
+      "vm.builtin.attention_kv_cache_get_layout_hash",
+      "vm.builtin.attention_kv_cache_import_page_group",
+      "vm.builtin.attention_kv_cache_prepare_import"};
+  const Runtime runtime = test::new_runtime();
+  // name, tab, group
+  const std::string rows =
+      read_text_file(test::golden("../../unit/cxx/function_names.tsv").string(), 1 << 16).value();
+  std::vector<std::string> absent;
+  std::size_t count = 0;
+  for (std::size_t at = 0; at < rows.size();) {
+    const std::size_t end = std::min(rows.find('\n', at), rows.size());
+    const std::string_view row = std::string_view(rows).substr(at, end - at);
+    at = end + 1;
+    if (!row.ends_with("\tA")) continue;
+    const std::string name(row.substr(0, row.find('\t')));
+    ++count;
+    if (!runtime.function(name).ok()) absent.push_back(name);
+  }
+
+  EXPECT_EQ(absent, missing);
+  EXPECT_EQ(count, 135u);
+}
+
 // Weights are not computed, so no bit of them may differ.
 class WeightScript : public ::testing::TestWithParam<std::string> {
  protected:

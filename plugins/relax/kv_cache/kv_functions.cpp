@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "attention_cache.hpp"
+#include "rnn_state.hpp"
+
 #include "plugins/relax/error_kind.hpp"
 
 #include <gantry/opaque.hpp>
+
+#include <type_traits>
 
 namespace gantry::relax {
 namespace {
@@ -16,6 +20,23 @@ Result<AttentionCache*> paged_cache(const Host& host, const Call& call, std::siz
 }
 Result<AttentionCache*> paged_cache(const Host& host, const Call& call, std::size_t count) {
   return paged_cache(host, call, count, count);
+}
+
+// Calls a function with the first argument: a cache, or the states of a recurrent model.
+template <class Body>
+Result<Value> with_state(const Host& host, const Call& call, std::size_t min, std::size_t max,
+                         const Body& body) {
+  auto cache = paged_cache(host, call, min, max);
+  if (cache.ok()) {
+    GANTRY_CHECK(body(**cache));
+    return Value();
+  }
+  if (call.args.size() < min || call.args.size() > max || call.args[0].kind != GANTRY_OBJECT)
+    return std::move(cache).failure();
+  const auto state = opaque_of<RnnState>(host, call.args[0].object);
+  if (!state.ok()) return std::move(cache).failure();
+  GANTRY_CHECK(body(**state));
+  return Value();
 }
 
 Result<AttentionCache::Output> output(const Call& call, std::size_t i) {
@@ -33,58 +54,70 @@ Result<Value> create(const Host& host, const Call& call,
 }
 
 Result<Value> clear(const Host& host, const Call& call) {
-  GANTRY_TRY(AttentionCache* const cache, paged_cache(host, call, 1));
-  cache->clear();
-  return Value();
+  return with_state(host, call, 1, 1, [](auto& state) -> Status {
+    state.clear();
+    return {};
+  });
 }
 
 Result<Value> add_sequence(const Host& host, const Call& call) {
-  GANTRY_TRY(AttentionCache* const cache, paged_cache(host, call, 2));
-  GANTRY_TRY(const std::int64_t id, call.integer(1));
-  GANTRY_CHECK(cache->add(id));
-  return Value();
+  return with_state(host, call, 2, 2, [&]<class State>(State& state) -> Status {
+    GANTRY_TRY(const std::int64_t id, call.integer(1));
+    if constexpr (std::is_same_v<State, RnnState>)
+      return state.add(call.env, id);
+    else
+      return state.add(id);
+  });
 }
 
 Result<Value> remove_sequence(const Host& host, const Call& call) {
-  GANTRY_TRY(AttentionCache* const cache, paged_cache(host, call, 2));
-  GANTRY_TRY(const std::int64_t id, call.integer(1));
-  GANTRY_CHECK(cache->remove(id));
-  return Value();
+  return with_state(host, call, 2, 2, [&](auto& state) -> Status {
+    GANTRY_TRY(const std::int64_t id, call.integer(1));
+    return state.remove(id);
+  });
 }
 
 Result<Value> fork_sequence(const Host& host, const Call& call) {
-  GANTRY_TRY(AttentionCache* const cache, paged_cache(host, call, 4));
-  GANTRY_TRY(const std::int64_t parent, call.integer(1));
-  GANTRY_TRY(const std::int64_t child, call.integer(2));
-  GANTRY_TRY(const std::int64_t position, call.integer(3));
-  GANTRY_CHECK(cache->fork(call.env, parent, child, position));
-  return Value();
+  return with_state(host, call, 4, 4, [&]<class State>(State& state) -> Status {
+    GANTRY_TRY(const std::int64_t parent, call.integer(1));
+    GANTRY_TRY(const std::int64_t child, call.integer(2));
+    GANTRY_TRY(const std::int64_t position, call.integer(3));
+    // A recurrent state exists at the end of its sequence only.
+    if constexpr (std::is_same_v<State, RnnState>)
+      return state.fork(call.env, parent, child);
+    else
+      return state.fork(call.env, parent, child, position);
+  });
 }
 
 Result<Value> popn(const Host& host, const Call& call) {
-  GANTRY_TRY(AttentionCache* const cache, paged_cache(host, call, 3));
-  GANTRY_TRY(const std::int64_t id, call.integer(1));
-  GANTRY_TRY(const std::int64_t count, call.integer(2));
-  GANTRY_CHECK(cache->pop(call.env, id, count));
-  return Value();
+  return with_state(host, call, 3, 3, [&]<class State>(State& state) -> Status {
+    GANTRY_TRY(const std::int64_t id, call.integer(1));
+    GANTRY_TRY(const std::int64_t count, call.integer(2));
+    if constexpr (std::is_same_v<State, RnnState>)
+      return state.pop(id, count);
+    else
+      return state.pop(call.env, id, count);
+  });
 }
 
 Result<Value> begin_forward(const Host& host, const Call& call) {
-  GANTRY_TRY(AttentionCache* const cache, paged_cache(host, call, 3, 4));
-  GANTRY_TRY(const auto ids, call.shape(1));
-  GANTRY_TRY(const auto lengths, call.shape(2));
-  std::span<const std::int64_t> parents;
-  if (call.args.size() == 4 && call.args[3].kind != GANTRY_NONE) {
-    GANTRY_TRY(parents, call.shape(3));
-  }
-  GANTRY_CHECK(cache->begin(call.env, ids, lengths, parents));
-  return Value();
+  return with_state(host, call, 3, 4, [&](auto& state) -> Status {
+    GANTRY_TRY(const auto ids, call.shape(1));
+    GANTRY_TRY(const auto lengths, call.shape(2));
+    std::span<const std::int64_t> parents;
+    if (call.args.size() == 4 && call.args[3].kind != GANTRY_NONE) {
+      GANTRY_TRY(parents, call.shape(3));
+    }
+    return state.begin(call.env, ids, lengths, parents);
+  });
 }
 
 Result<Value> end_forward(const Host& host, const Call& call) {
-  GANTRY_TRY(AttentionCache* const cache, paged_cache(host, call, 1));
-  cache->end();
-  return Value();
+  return with_state(host, call, 1, 1, [](auto& state) -> Status {
+    state.end();
+    return {};
+  });
 }
 
 Result<Value> enable_sliding_window(const Host& host, const Call& call) {
@@ -184,6 +217,47 @@ Result<Value> merge_attn_output(const Host& host, const Call& call) {
   return host.array({out, lse});
 }
 
+Result<Value> rnn_create(const Host& host, const Call& call,
+                         const std::shared_ptr<StorageMemory>& memory) {
+  GANTRY_TRY(auto state, RnnState::create(host, call, memory));
+  return new_opaque(host, std::move(state));
+}
+
+// A state and the numbers of a layer and of a state in it.
+struct RnnPlace {
+  RnnState* state;
+  std::int64_t layer, index;
+};
+Result<RnnPlace> rnn_place(const Host& host, const Call& call) {
+  GANTRY_CHECK(call.count_is(4));
+  RnnPlace place{};
+  GANTRY_TRY(gantry_object* const object, call.object(0, GANTRY_OBJECT));
+  GANTRY_TRY(place.state, opaque_of<RnnState>(host, object));
+  GANTRY_TRY(place.layer, call.integer(1));
+  GANTRY_TRY(place.index, call.integer(2));
+  return place;
+}
+
+Result<Value> rnn_get(const Host& host, const Call& call) {
+  GANTRY_TRY(const RnnPlace place, rnn_place(host, call));
+  GANTRY_CHECK(call.tensor(3));
+  GANTRY_CHECK(place.state->get(call.env, place.layer, place.index, call.args[3]));
+  return Value();
+}
+
+Result<Value> rnn_set(const Host& host, const Call& call) {
+  GANTRY_TRY(const RnnPlace place, rnn_place(host, call));
+  GANTRY_CHECK(call.tensor(3));
+  GANTRY_CHECK(place.state->set(call.env, place.layer, place.index, call.args[3]));
+  return host.keep(call.args[0]);
+}
+
+Result<Value> rnn_debug_get(const Host& host, const Call& call) {
+  GANTRY_TRY(const RnnPlace place, rnn_place(host, call));
+  GANTRY_TRY(const std::int64_t id, call.integer(3));
+  return place.state->value_of(call.env, place.layer, place.index, id);
+}
+
 constexpr Builtin paged_rows[] = {
     {"vm.builtin.paged_attention_kv_cache_create", cache_create_usage, nullptr,
      with_kind_counted<create>},
@@ -228,6 +302,13 @@ constexpr Builtin paged_rows[] = {
     {"vm.builtin.attention_kv_cache_merge_attn_output_inplace",
      "attention_kv_cache_merge_attn_output_inplace(cache, out, lse, other_out, other_lse)",
      with_kind<merge_attn_output>},
+    {"vm.builtin.rnn_state_create",
+     "rnn_state_create(layers, sequences, history, gets, sets, values)", nullptr,
+     with_kind_counted<rnn_create>},
+    {"vm.builtin.rnn_state_get", "rnn_state_get(state, layer, index, out)", with_kind<rnn_get>},
+    {"vm.builtin.rnn_state_set", "rnn_state_set(state, layer, index, data)", with_kind<rnn_set>},
+    {"vm.builtin.rnn_state_debug_get", "rnn_state_debug_get(state, layer, index, sequence)",
+     with_kind<rnn_debug_get>},
 };
 
 }  // namespace
