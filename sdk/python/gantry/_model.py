@@ -114,7 +114,7 @@ class Model:
     def _native_model(self, device: str | Iterable[str] | None) -> Any:
         if device is None:
             return self._main
-        names = _device_names(self._runtime, device)
+        names = device_names(self._runtime, device)
         with self._lock:
             found = self._on_devices.get(names)
             if found is None:
