@@ -43,6 +43,7 @@ TEST(Report, HasWhatTheCommandsPrint) {
   EXPECT_THAT(report.page, HasSubstr(" of 3 runs</td>"));
   EXPECT_THAT(report.page, HasSubstr(">fused_nn_softmax</text>"));
   EXPECT_THAT(report.page, HasSubstr("<h2>Operators by time</h2>"));
+  EXPECT_THAT(report.page, HasSubstr("<h2>Time line of the last run of "));
   EXPECT_THAT(report.page, HasSubstr("<h2>Memory</h2>"));
   EXPECT_THAT(report.page, HasSubstr("CHOSEN   gantry.graph"));
   EXPECT_THAT(report.page, HasSubstr("<h2>Devices</h2>"));

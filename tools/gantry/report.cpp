@@ -50,14 +50,6 @@ struct Ran {
   std::string failure;
 };
 
-// True if `gantry bench` has --trace.
-bool bench_records() {
-  CLI::App app;
-  Invocation invocation;
-  add_bench(app, invocation);
-  return app.get_subcommand("bench")->get_option_no_throw("--trace") != nullptr;
-}
-
 class Reporter {
  public:
   Reporter(const PageOptions& options, const Globals& globals)
@@ -191,8 +183,7 @@ class Reporter {
 
   // Returns the document of `gantry bench --json`.
   std::optional<std::string> measure(const std::string& trace) {
-    std::vector<std::string> args{"bench", options_.file, "--json", "--quiet"};
-    if (bench_records()) args.insert(args.end(), {"--trace", trace});
+    std::vector<std::string> args{"bench", options_.file, "--json", "--quiet", "--trace", trace};
     args.insert(args.end(), options_.bench.begin(), options_.bench.end());
     auto ran = run(args);
     if (!ran.ok()) {
@@ -226,7 +217,7 @@ class Reporter {
   }
 
   void add_line(const std::string& trace) {
-    if (!page_.bench || !bench_records()) return;
+    if (!page_.bench) return;
     const auto text = read_text_file(trace, max_trace_bytes);
     if (!text.ok()) return miss("no time line", text.error().message.text());
     auto line = read_time_line(*text);
