@@ -23,24 +23,21 @@ void for_each_part(Row& row, Visit visit) {
   visit(row.device.missing);
   visit(row.guesses);
   visit(row.outputs);
-  visit(row.run_us);
-  visit(row.create_us);
 }
 
-// The messages of a child to this program, through a pipe: 'r' and a row, 'l' and the time of the
-// load, 'e' and the text of an error.
+// The messages of a child to this program, through a pipe: 'r' and a row, 'd' when it is done, 'e' and
+// the text of an error.
 class PipeWriter {
  public:
   explicit PipeWriter(int descriptor) : descriptor_(descriptor) {}
 
-  void row(const Measured& row) {
+  void row(const Recognised& row) {
     bytes("r", 1);
     for_each_part(row, [&](const auto& part) { value(part); });
     send();
   }
-  void load(double ms) {
-    bytes("l", 1);
-    value(ms);
+  void done() {
+    bytes("d", 1);
     send();
   }
   void error(const std::string& text) {
@@ -50,7 +47,6 @@ class PipeWriter {
   }
 
  private:
-  void value(const double& number) { bytes(&number, sizeof number); }
   template <class List>
   void value(const List& list) {
     const std::size_t count = list.size();
@@ -80,12 +76,11 @@ class PipeReader {
     char found = 0;
     return bytes(&found, 1) ? std::optional(found) : std::nullopt;
   }
-  bool row(Measured& row) {
+  bool row(Recognised& row) {
     bool whole = true;
     for_each_part(row, [&](auto& part) { whole = whole && value(part); });
     return whole;
   }
-  bool value(double& number) { return bytes(&number, sizeof number); }
   template <class List>
   bool value(List& list) {
     std::size_t count = 0;
@@ -121,9 +116,9 @@ std::string end_text(int status) {
 
 }  // namespace
 
-Result<ChildReport> in_child(
+Result<std::vector<Recognised>> in_child(
     const std::string& kind,
-    const std::function<Result<double>(const std::function<void(const Measured&)>& add)>& measure) {
+    const std::function<Status(const std::function<void(const Recognised&)>& add)>& work) {
   int ends[2];
   // What is buffered would be printed by both processes.
   std::fflush(nullptr);
@@ -134,23 +129,23 @@ Result<ChildReport> in_child(
   if (child < 0) return unavailable("cannot start a process: ", std::strerror(errno));
   if (child == 0) {
     PipeWriter writer(writing.get());
-    const auto load_ms = measure([&](const Measured& row) { writer.row(row); });
-    load_ms.ok() ? writer.load(*load_ms) : writer.error(load_ms.error().message);
+    const Status done = work([&](const Recognised& row) { writer.row(row); });
+    done.ok() ? writer.done() : writer.error(done.error().message);
     // Without the destructors of drivers, which may fail as well.
     _exit(0);
   }
   writing.close();
 
-  ChildReport report;
+  std::vector<Recognised> rows;
   std::string error;
   bool is_complete = false;
   PipeReader reader(reading.get());
   while (const auto tag = reader.tag()) {
-    Measured row;
+    Recognised row;
     if (*tag == 'r' && reader.row(row)) {
-      report.rows.push_back(std::move(row));
-    } else if (*tag == 'l') {
-      is_complete = reader.value(report.load_ms);
+      rows.push_back(std::move(row));
+    } else if (*tag == 'd') {
+      is_complete = true;
     } else if (*tag == 'e') {
       is_complete = reader.value(error);
     }
@@ -159,8 +154,8 @@ Result<ChildReport> in_child(
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   if (!error.empty()) return unavailable(Message::lines(error));
-  if (!is_complete) report.rows.emplace_back().device = {kind, {}, end_text(status)};
-  return report;
+  if (!is_complete) rows.emplace_back().device = {kind, {}, end_text(status)};
+  return rows;
 }
 
 }  // namespace gantry::demo

@@ -88,6 +88,10 @@ class RunningModel {
     GANTRY_CHECK(set_values(session_, values));
     if (session_.function().device().type == kCpu) return set_inputs(session_, inputs);
     for (const ModelInput& input : inputs) {
+      if (!input.tensor) {
+        GANTRY_CHECK(session_.bind(input.index, input.value));
+        continue;
+      }
       GANTRY_TRY(Tensor placed, copied_to(runtime_, input.tensor, device));
       GANTRY_CHECK(session_.bind(input.index, Any(placed)));
       in_.push_back({input.tensor, std::move(placed)});
@@ -197,6 +201,8 @@ class RunningModel {
 std::vector<BenchInput> described(std::span<const ModelInput> inputs) {
   std::vector<BenchInput> all;
   for (const ModelInput& input : inputs) {
+    // Tuples, shapes and numbers of virtual machines are not described.
+    if (!input.tensor) continue;
     const ArrayView array = view_of(CpuArray{input.name, input.tensor});
     all.push_back(
         {array.name, array.dtype, array.shape, hex_text(sha256(array.bytes)).substr(0, 16)});

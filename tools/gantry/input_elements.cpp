@@ -3,9 +3,9 @@
 
 #include "tools/gantry/common/element_value.hpp"
 
-#include "core/engine/native/half.hpp"
 
 #include <gantry/dtype_text.hpp>
+#include <gantry/half.hpp>
 #include <gantry/quoted.hpp>
 
 #include <algorithm>

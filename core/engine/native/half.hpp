@@ -3,12 +3,7 @@
 // Half-precision helpers that compilers call by the names of libgcc and compiler-rt.
 #pragma once
 
-#include <cstdint>
-
 namespace gantry {
-
-// Returns the bits of a number in half precision: rounded to nearest, ties to even, in one step.
-std::uint16_t half_of(double number);
 
 // Addresses of functions with the calling conventions of those compilers; NULL: this compiler cannot
 // provide the function.
