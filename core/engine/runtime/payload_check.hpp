@@ -25,10 +25,10 @@ struct PayloadCheck {
   std::string plugin;
   // "opencl:0"; empty: the host
   std::string device;
-  // Kernels of a device that the model does not use: a load does not require that they run.
-  bool is_unused = false;
   // GANTRY_VERDICT_*; unsupported if the plugin cannot check payloads
   Result<std::int32_t> verdict = GANTRY_VERDICT_NO;
+  // Kernels of a device that the model does not use: a load does not require that they run.
+  bool is_unused = false;
 };
 
 // "no", "recompile", "usable", "optimal"

@@ -44,6 +44,14 @@ TEST(PayloadReport, IsBadWhereNoDeviceRunsAPayload) {
             "  => loading would FAIL\n");
 }
 
+// A load leaves it out.
+TEST(PayloadReport, IsGoodWithoutAPayloadThatTheModelDoesNotUse) {
+  PayloadCheck unused = check(2, "npu:0", GANTRY_VERDICT_NO);
+  unused.is_unused = true;
+
+  EXPECT_TRUE(all_run({check(1, "cpu:0", GANTRY_VERDICT_USABLE), unused}));
+}
+
 TEST(PayloadReport, IsBadWhereAPayloadCannotBeRead) {
   EXPECT_FALSE(all_run({check(1, "npu:0", malformed(3, "wrong magic"))}));
 }
