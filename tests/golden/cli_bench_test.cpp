@@ -25,11 +25,6 @@ using Args = std::vector<std::string>;
 
 constexpr const char* digits = "tvm-0.12/digits_mlp_c.so";
 
-Outcome with_graph(Args args, const Args& environment = {}) {
-  args.insert(args.begin(), {"--plugins", built_plugins("graph")});
-  return run_gantry(args, environment);
-}
-
 // `gantry bench` with few runs.
 Outcome bench_of(std::string file, Args more, const Args& environment = {}) {
   more.insert(more.begin(), {"bench", std::move(file), "--repeat", "8"});

@@ -35,4 +35,11 @@ Outcome run_gantry_into(const std::string& out, const std::vector<std::string>& 
 Outcome run_gantry_on_terminal(const std::vector<std::string>& args,
                                const std::vector<std::string>& environment = {});
 
+// The same with the plugin for graphs and no other one.
+inline Outcome with_graph(std::vector<std::string> args,
+                          const std::vector<std::string>& environment = {}) {
+  args.insert(args.begin(), {"--plugins", built_plugins("graph")});
+  return run_gantry(args, environment);
+}
+
 }  // namespace gantry::test

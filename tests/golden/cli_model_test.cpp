@@ -23,11 +23,6 @@ using ::testing::IsEmpty;
 using ::testing::StartsWith;
 using Args = std::vector<std::string>;
 
-Outcome with_graph(Args args) {
-  args.insert(args.begin(), {"--plugins", built_plugins("graph")});
-  return run_gantry(args);
-}
-
 // out = 2 * x; a tensor's first member is its data pointer.
 constexpr std::string_view twice_source =
     "int twice(void** args, const int* codes, int count) {\n"

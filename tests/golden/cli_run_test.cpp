@@ -29,12 +29,6 @@ using Args = std::vector<std::string>;
 
 constexpr gantry_dtype float32{2, 32, 1};
 
-// Runs the program with this build's graph plugin and no other plugin.
-Outcome with_graph(Args args, const Args& environment = {}) {
-  args.insert(args.begin(), {"--plugins", built_plugins("graph")});
-  return run_gantry(args, environment);
-}
-
 std::string write_npy(const std::filesystem::path& path, std::vector<std::int64_t> shape,
                       const std::vector<float>& values) {
   const std::span data(reinterpret_cast<const std::uint8_t*>(values.data()), 4 * values.size());

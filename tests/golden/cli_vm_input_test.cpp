@@ -16,7 +16,7 @@ using ::testing::IsEmpty;
 using ::testing::StartsWith;
 using Args = std::vector<std::string>;
 
-Outcome gantry(Args args) {
+Outcome with_machines(Args args) {
   args.insert(args.begin(),
               {"--plugins", built_plugins("relax"), "--plugins", built_plugins("relay_vm")});
   return run_gantry(args);
@@ -37,7 +37,7 @@ TEST_P(VmValue, IsTheInputOfTheFunction) {
   Args args{"run"};
   args.insert(args.end(), GetParam().args.begin(), GetParam().args.end());
 
-  const Outcome run = gantry(args);
+  const Outcome run = with_machines(args);
 
   EXPECT_EQ(run.status, 0) << run.err;
   EXPECT_THAT(run.out, StartsWith(GetParam().report));
@@ -114,20 +114,20 @@ INSTANTIATE_TEST_SUITE_P(
               "output  float32[1, 10]  "}),
     [](const auto& test) { return test.param.title; });
 
-struct Refusal {
+struct RefusedValue {
   std::string title;
   Args args;
   std::string error;
 };
-void PrintTo(const Refusal& refusal, std::ostream* out) { *out << refusal.title; }
+void PrintTo(const RefusedValue& refusal, std::ostream* out) { *out << refusal.title; }
 
-class RefusedVmValue : public ::testing::TestWithParam<Refusal> {};
+class RefusedVmValue : public ::testing::TestWithParam<RefusedValue> {};
 
 TEST_P(RefusedVmValue, IsReportedWithTheInputItsTypeAndAnExample) {
   Args args{"run"};
   args.insert(args.end(), GetParam().args.begin(), GetParam().args.end());
 
-  const Outcome run = gantry(args);
+  const Outcome run = with_machines(args);
 
   EXPECT_EQ(run.status, 1);
   EXPECT_THAT(run.out, IsEmpty());
@@ -139,135 +139,143 @@ const std::string x_of_cnn = "\n  for example --input x=x.npy or --input x=rando
 INSTANTIATE_TEST_SUITE_P(
     All, RefusedVmValue,
     ::testing::Values(
-        Refusal{"MissingExtent",
-                {"relax/cnn_dyn_llvm.so", "--input", "x=random"},
-                "input \"x\" of the model is float32[n, 1, 8, 8], extent 0 (n) is not known" +
-                    x_of_cnn},
-        Refusal{"FixedExtent",
-                {"relax/cnn_dyn_llvm.so", "--shape", "x=4,1,7,8"},
-                "--shape x=4,1,7,8: input \"x\" of the model is float32[n, 1, 8, 8], found "
-                "float32[4, 1, 7, 8]" +
-                    x_of_cnn},
-        Refusal{
+        RefusedValue{"MissingExtent",
+                     {"relax/cnn_dyn_llvm.so", "--input", "x=random"},
+                     "input \"x\" of the model is float32[n, 1, 8, 8], extent 0 (n) is not known" +
+                         x_of_cnn},
+        RefusedValue{"FixedExtent",
+                     {"relax/cnn_dyn_llvm.so", "--shape", "x=4,1,7,8"},
+                     "--shape x=4,1,7,8: input \"x\" of the model is float32[n, 1, 8, 8], found "
+                     "float32[4, 1, 7, 8]" +
+                         x_of_cnn},
+        RefusedValue{
             "ExtentOfAFile",
             {"relax/cnn_dyn_llvm.so", "--shape", "n=4", "--input", "x=relax/cnn_digits_test.npz:x"},
             "input \"x\" of the model is float32[72, 1, 8, 8], expected float32[n, 1, 8, 8] with "
             "n = 4 as in --shape n=4"},
-        Refusal{
+        RefusedValue{
             "ShapeOfAFile",
             {"relax/cnn_dyn_llvm.so", "--shape", "x=4,1,8,8", "--input",
              "x=relax/cnn_digits_test.npz:x"},
             "input \"x\" of the model is float32[72, 1, 8, 8] in the file, expected float32[4, 1, "
             "8, 8] of --shape"},
-        Refusal{
+        RefusedValue{
             "ExtentTwice",
             {"relax/cnn_dyn_llvm.so", "--shape", "n=4", "--shape", "x=5,1,8,8"},
             "--shape x=5,1,8,8 is float32[5, 1, 8, 8], expected float32[n, 1, 8, 8] with n = 4 as "
             "in --shape n=4"},
-        Refusal{"ExtentTwiceByItsName",
-                {"relax/cnn_dyn_llvm.so", "--shape", "n=4", "--shape", "n=5"},
-                "--shape n=5: extent \"n\" is 4 by --shape n=4"},
-        Refusal{"SeveralExtents",
-                {"relax/cnn_dyn_llvm.so", "--shape", "n=4,4"},
-                "--shape n=4,4: \"n\" is an extent of the model, expected one number; for example "
-                "--shape n=4"},
-        Refusal{
+        RefusedValue{"ExtentTwiceByItsName",
+                     {"relax/cnn_dyn_llvm.so", "--shape", "n=4", "--shape", "n=5"},
+                     "--shape n=5: extent \"n\" is 4 by --shape n=4"},
+        RefusedValue{
+            "SeveralExtents",
+            {"relax/cnn_dyn_llvm.so", "--shape", "n=4,4"},
+            "--shape n=4,4: \"n\" is an extent of the model, expected one number; for example "
+            "--shape n=4"},
+        RefusedValue{
             "NeitherInputNorExtent",
             {"relax/call_tir_dyn_llvm.so", "--shape", "batch=4"},
             "--shape batch=4: \"batch\" is neither an input nor an extent of the model; extents: "
             "\"k\", \"m\", \"n\""},
-        Refusal{"BothInputAndExtent",
-                {"relax/lm_paged_llvm.so", "--function", "create_tir_paged_kv_cache", "--shape",
-                 "page_size=4"},
-                "--shape page_size=4: \"page_size\" is both an input and an extent of function "
-                "\"create_tir_paged_kv_cache\"; the value or shape of an input with this extent "
-                "sets it"},
-        Refusal{
+        RefusedValue{
+            "BothInputAndExtent",
+            {"relax/lm_paged_llvm.so", "--function", "create_tir_paged_kv_cache", "--shape",
+             "page_size=4"},
+            "--shape page_size=4: \"page_size\" is both an input and an extent of function "
+            "\"create_tir_paged_kv_cache\"; the value or shape of an input with this extent "
+            "sets it"},
+        RefusedValue{
             "Overflow",
             {"relax/cnn_dyn_llvm.so", "--input", "zeros", "--shape", "n=9223372036854775807"},
             "input \"x\" of the model is float32[9223372036854775807, 1, 8, 8], the limit of all "
             "inputs that are made is 16.0 GiB; files may be larger"},
-        Refusal{
+        RefusedValue{
             "Limit",
             {"relax/cnn_dyn_llvm.so", "--input", "zeros", "--shape", "n=67108865"},
             "input \"x\" of the model is float32[67108865, 1, 8, 8], the limit of all inputs that "
             "are made is 16.0 GiB; files may be larger"},
-        Refusal{"CountOfNumbers",
-                {"relax/tuples_llvm.so", "--function", "split3", "--input", "x=1,2,3,4"},
-                "input \"x\" of function \"split3\" is float32[6, m], expected a multiple of 6 "
-                "numbers, found 4\n  for example --input x=x.npy or --input x=random --shape m=1"},
-        Refusal{
+        RefusedValue{
+            "CountOfNumbers",
+            {"relax/tuples_llvm.so", "--function", "split3", "--input", "x=1,2,3,4"},
+            "input \"x\" of function \"split3\" is float32[6, m], expected a multiple of 6 "
+            "numbers, found 4\n  for example --input x=x.npy or --input x=random --shape m=1"},
+        RefusedValue{
             "TypeThatIsNotStated",
             {"relax/shapes_llvm.so", "--function", "shape_of", "--input", "x=random"},
             "input \"x\" of function \"shape_of\" is R.Tensor(dtype=\"float32\", ndim=2), found "
             "random; --shape must state its shape and the type of its elements\n  for example "
             "--input x=x.npy or --input x=random --shape x=float32[2,3]"},
-        Refusal{
+        RefusedValue{
             "KindThatIsNotStated",
             {"relax/shapes_llvm.so", "--function", "any_in", "--input", "x=1,2"},
             "input \"x\" of function \"any_in\" is of unknown type, found a list of numbers; "
             "--shape must state its shape and the type of its elements\n  for example --input "
             "x=x.npy or --input x=random --shape x=float32[2,3]; other values: int:3, float:0.5, "
             "str:text, shape:[2, 16], none"},
-        Refusal{
+        RefusedValue{
             "ShapeOfAKindThatIsNotStated",
             {"relax/shapes_llvm.so", "--function", "any_in", "--shape", "x=1,2"},
             "--shape x=1,2: input \"x\" of function \"any_in\" is of unknown type, so that "
             "--shape must state the type of its elements, too\n  for example --input x=x.npy or "
             "--input x=random --shape x=float32[2,3]; other values: int:3, float:0.5, str:text, "
             "shape:[2, 16], none"},
-        Refusal{"ItemsOfATuple",
-                {"relax/tuples_llvm.so", "--function", "swap", "--input", "t=(1,2)"},
-                "input \"t\" of function \"swap\" is T.Tuple(R.Tensor((T.int64(2),), "
-                "dtype=\"float32\"), R.Tensor((T.int64(3),), dtype=\"int32\")), expected 2 items, "
-                "found 1\n  for example --input 't=(zeros; zeros)'"},
-        Refusal{"ItemOfATuple",
-                {"relax/tuples_llvm.so", "--function", "swap", "--input", "t=(1,2; 3,4)"},
-                "item 1 of input \"t\" of function \"swap\" is int32[3], expected 3 numbers, found "
-                "2\n  for example --input 't=(zeros; zeros)'"},
-        Refusal{"FileOfATuple",
-                {"relax/tuples_llvm.so", "--function", "swap", "--input",
-                 "t=relax/cnn_digits_test.npz:x"},
-                "input \"t\" of function \"swap\" is T.Tuple(R.Tensor((T.int64(2),), "
-                "dtype=\"float32\"), R.Tensor((T.int64(3),), dtype=\"int32\")), files contain "
-                "tensors\n  for example --input 't=(zeros; zeros)'"},
-        Refusal{"RankOfAShape",
-                {"relax/shapes_llvm.so", "--function", "shp", "--input", "s=2"},
-                "input \"s\" of function \"shp\" is [2], expected R.Shape([m, n])\n  for example "
-                "--input s=1,1"},
-        Refusal{
+        RefusedValue{
+            "ItemsOfATuple",
+            {"relax/tuples_llvm.so", "--function", "swap", "--input", "t=(1,2)"},
+            "input \"t\" of function \"swap\" is T.Tuple(R.Tensor((T.int64(2),), "
+            "dtype=\"float32\"), R.Tensor((T.int64(3),), dtype=\"int32\")), expected 2 items, "
+            "found 1\n  for example --input 't=(zeros; zeros)'"},
+        RefusedValue{
+            "ItemOfATuple",
+            {"relax/tuples_llvm.so", "--function", "swap", "--input", "t=(1,2; 3,4)"},
+            "item 1 of input \"t\" of function \"swap\" is int32[3], expected 3 numbers, found "
+            "2\n  for example --input 't=(zeros; zeros)'"},
+        RefusedValue{"FileOfATuple",
+                     {"relax/tuples_llvm.so", "--function", "swap", "--input",
+                      "t=relax/cnn_digits_test.npz:x"},
+                     "input \"t\" of function \"swap\" is T.Tuple(R.Tensor((T.int64(2),), "
+                     "dtype=\"float32\"), R.Tensor((T.int64(3),), dtype=\"int32\")), files contain "
+                     "tensors\n  for example --input 't=(zeros; zeros)'"},
+        RefusedValue{
+            "RankOfAShape",
+            {"relax/shapes_llvm.so", "--function", "shp", "--input", "s=2"},
+            "input \"s\" of function \"shp\" is [2], expected R.Shape([m, n])\n  for example "
+            "--input s=1,1"},
+        RefusedValue{
             "ExtentOfAShape",
             {"relax/shapes_llvm.so", "--function", "shp", "--input", "s=2,1.5"},
             "input \"s\" of function \"shp\" is R.Shape([m, n]): extent 1 is \"1.5\", expected an "
             "integer >= 0"},
-        Refusal{"TextAsNumber",
-                {"relax/prims_llvm.so", "--function", "prims", "--input", "n=str:3", "--input",
-                 "zeros"},
-                "input \"n\" of function \"prims\" is T.int64, found a text\n  for example --input "
-                "n=3"},
-        Refusal{
+        RefusedValue{
+            "TextAsNumber",
+            {"relax/prims_llvm.so", "--function", "prims", "--input", "n=str:3", "--input",
+             "zeros"},
+            "input \"n\" of function \"prims\" is T.int64, found a text\n  for example --input "
+            "n=3"},
+        RefusedValue{
             "FractionAsInteger",
             {"relax/prims_llvm.so", "--function", "prims", "--input", "n=1.5", "--input", "zeros"},
             "input \"n\" of function \"prims\" is T.int64, found \"1.5\"\n  for example --input "
             "n=3"},
-        Refusal{
+        RefusedValue{
             "SeveralNumbers",
             {"relax/prims_llvm.so", "--function", "prims", "--input", "b=0,1", "--input", "zeros"},
             "input \"b\" of function \"prims\" is T.bool, found 2 numbers\n  for example --input "
             "b=true"},
-        Refusal{"RelayWithoutAType",
-                {"tvm-0.12/digits_mlp_vm_llvm.so", "--input", "zeros"},
-                "input \"x\" of the model is of unknown type, found zeros; --shape must state its "
-                "shape and the type of its elements\n  for example --input x=x.npy or --input "
-                "x=random --shape x=float32[2,3]; other values: int:3, float:0.5, str:text, "
-                "shape:[2, 16], none"}),
+        RefusedValue{
+            "RelayWithoutAType",
+            {"tvm-0.12/digits_mlp_vm_llvm.so", "--input", "zeros"},
+            "input \"x\" of the model is of unknown type, found zeros; --shape must state its "
+            "shape and the type of its elements\n  for example --input x=x.npy or --input "
+            "x=random --shape x=float32[2,3]; other values: int:3, float:0.5, str:text, "
+            "shape:[2, 16], none"}),
     [](const auto& test) { return test.param.title; });
 
 // With the types of all items, also of a long tuple.
 TEST(BenchVmInputs, MeasuresATupleOfRandomWeights) {
   const Outcome bench =
-      gantry({"bench", "relax/lm_paged_compiled_llvm.so", "--function", "embed", "--repeat", "1",
-              "--input", "packed_params=random", "--shape", "seq_len=4"});
+      with_machines({"bench", "relax/lm_paged_compiled_llvm.so", "--function", "embed", "--repeat",
+                     "1", "--input", "packed_params=random", "--shape", "seq_len=4"});
 
   EXPECT_EQ(bench.status, 0) << bench.err;
 }
