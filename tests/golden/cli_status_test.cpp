@@ -38,7 +38,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         WrongUsage{"NoCommand",
                    {"-q"},
-                   "gantry: a command is required; commands: inspect, run, bench, plugins, "
+                   "gantry: a command is required; commands: inspect, run, bench, report, plugins, "
                    "devices, targets, pack, repack, mlf, version, completion, help\n"
                    "  see: gantry --help\n"},
         WrongUsage{
@@ -89,8 +89,10 @@ INSTANTIATE_TEST_SUITE_P(
         WrongUsage{
             "BadInput",
             {"run", "x.so", "--input", "x.bin"},
-            "gantry: --input: input \"x.bin\" has an unknown form, expected FILE.npz for all "
-            "inputs, NAME=FILE.npy or NAME=FILE.npz:MEMBER\n  see: gantry run --help\n"},
+            "gantry: --input: input \"x.bin\" has an unknown form, expected NAME=FILE.npy, "
+            "NAME=FILE.npz:MEMBER, NAME=zeros, NAME=ones, NAME=random:SEED:LOW:HIGH, NAME=1,2,3, "
+            "NAME=@FILE, or without NAME= FILE.npz or a word for all inputs\n"
+            "  see: gantry run --help\n"},
         WrongUsage{"ToleranceWithoutExpect",
                    {"run", "x.so", "--rtol", "1e-3"},
                    "gantry: --rtol requires --expect\n  see: gantry run --help\n"},
@@ -98,11 +100,12 @@ INSTANTIATE_TEST_SUITE_P(
                    {"isnpect", "x.so"},
                    "gantry: unknown command \"isnpect\", did you mean \"inspect\"\n"
                    "  see: gantry --help\n"},
-        WrongUsage{"UnknownCommand",
-                   {"explain"},
-                   "gantry: unknown command \"explain\"; commands: inspect, run, bench, plugins, "
-                   "devices, targets, pack, repack, mlf, version, completion, help\n"
-                   "  see: gantry --help\n"},
+        WrongUsage{
+            "UnknownCommand",
+            {"explain"},
+            "gantry: unknown command \"explain\"; commands: inspect, run, bench, report, plugins, "
+            "devices, targets, pack, repack, mlf, version, completion, help\n"
+            "  see: gantry --help\n"},
         WrongUsage{
             "UnknownCommandOfPlugins",
             {"plugins", "frobnicate"},

@@ -310,8 +310,9 @@ TEST(ModelDevicesTable, StatesWhichModelsRunWithoutAPlugin) {
       EXPECT_EQ(place.warnings.empty(), warning.empty()) << place.warnings;
       EXPECT_THAT(place.warnings, HasSubstr(warning));
       // The command's own plugins are those of the build, which --plugins excludes.
-      if (!warning.empty() && face.name != "Command")
+      if (!warning.empty() && face.name != "Command") {
         EXPECT_THAT(place.warnings, HasSubstr("no plugin offers it; install plugin gantry."));
+      }
     }
   }
 }

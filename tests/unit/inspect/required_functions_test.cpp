@@ -40,7 +40,7 @@ TEST(RequiredFunctions, ThatNothingHasComeFirst) {
   });
 
   ASSERT_FALSE(all.empty());
-  EXPECT_EQ(all.front(), std::pair("vm.builtin.reshape", ""));
+  EXPECT_THAT(all.front(), Pair("vm.builtin.reshape", ""));
   EXPECT_THAT(all, Contains(Pair("vm.builtin.alloc_tensor", "someone")));
   EXPECT_THAT(all, Contains(Pair("fused_conv2d_add_relu", "artifact")));
   EXPECT_THAT(all, Contains(Pair("softmax_kernel", "artifact")));

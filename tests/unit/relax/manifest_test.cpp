@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "builtin.hpp"
+#include "plugins/relax/builtin.hpp"
+
 #include "tests/support/globals_of.hpp"
 
 #include <gmock/gmock.h>
