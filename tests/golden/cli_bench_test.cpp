@@ -234,7 +234,7 @@ TEST(BenchBaseline, IsComparedWithTheRun) {
   const Outcome json = bench_of(digits, json_args);
 
   EXPECT_EQ(text.status, 0) << text.err;
-  EXPECT_THAT(text.out, HasSubstr("\ncompared with the baseline\n  before "));
+  EXPECT_THAT(text.out, HasSubstr("\ncompared with the baseline\n  "));
   ASSERT_EQ(json.status, 0) << json.err;
   const auto comparison = nlohmann::json::parse(json.out)["comparison"];
   ASSERT_EQ(comparison["series"].size(), 2u);

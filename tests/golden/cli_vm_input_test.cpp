@@ -172,11 +172,11 @@ INSTANTIATE_TEST_SUITE_P(
             {"relax/cnn_dyn_llvm.so", "--shape", "n=4,4"},
             "--shape n=4,4: \"n\" is an extent of the model, expected one number; for example "
             "--shape n=4"},
-        RefusedValue{
-            "NeitherInputNorExtent",
-            {"relax/call_tir_dyn_llvm.so", "--shape", "batch=4"},
-            "--shape batch=4: \"batch\" is neither an input nor an extent of the model; extents: "
-            "\"k\", \"m\", \"n\""},
+        RefusedValue{"NeitherInputNorExtent",
+                     {"relax/call_tir_dyn_llvm.so", "--shape", "batch=4"},
+                     "--shape batch=4: \"batch\" is neither an input nor an extent of function "
+                     "\"main\"; extents: "
+                     "\"k\", \"m\", \"n\""},
         RefusedValue{
             "BothInputAndExtent",
             {"relax/lm_paged_llvm.so", "--function", "create_tir_paged_kv_cache", "--shape",

@@ -10,21 +10,24 @@
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace gantry::cli {
 
 void write_unavailable(std::span<const RequiredFunction> functions, const Terminal& terminal,
                        const TextSink& sink) {
-  std::map<std::string, std::vector<std::string>> by_advice;
+  std::map<std::pair<std::string_view, std::string_view>, std::vector<std::string>> by_advice;
   for (const RequiredFunction& function : functions) {
-    if (function.served_by.empty())
-      by_advice[advice_text(function.name)].push_back(escaped(function.name));
+    if (!function.served_by.empty()) continue;
+    const FunctionAdvice advice = advice_for_function(function.name);
+    by_advice[{advice.what, advice.remedy}].push_back(escaped(function.name));
   }
   for (const auto& [advice, names] : by_advice) {
     sink(concat("  ", terminal.paint("NOT AVAILABLE", Tone::bad), " (", names.size(), ")\n"));
     write_list(names, 4, 4, sink);
-    sink(text_line("    advice: ", advice));
+    sink(text_line("    each is ", advice.first));
+    sink(text_line("    advice: ", advice.second));
   }
 }
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/runtime/served_keys.hpp"
 
+#include "core/base/reason.hpp"
 #include "core/engine/runtime/missing_keys.hpp"
 #include "core/engine/runtime/state.hpp"
 #include "core/formats/type_key.hpp"
+
+#include <gantry/quoted.hpp>
 
 #include <algorithm>
 #include <map>
@@ -69,14 +72,21 @@ Status ServedKeys::find_servers(const RuntimeState& state, const LoadPermissions
   // inspected when it is opened.
   bool usable = true;
   if (!options.allow_missing && wanted.size() > 1) {
-    for (const ServedKey* key : wanted) {
-      const bool is_usable = state.plugins->usable_for_key(key->name, Depth::library).has_value();
-      usable = (is_usable || may_be_undecided(*key)) && usable;
+    for (ServedKey* key : wanted) {
+      if (state.plugins->usable_for_key(key->name, Depth::library)) continue;
+      if (may_be_undecided(*key)) {
+        key->undecided = unavailable("no usable plugin serves ", quoted(key->name))
+                             .with_reason(reason::no_plugin.tag)
+                             .error();
+      } else {
+        usable = false;
+      }
     }
   }
   if (!usable) GANTRY_CHECK(check_all(state, wanted));
   std::optional<Error> failure;
   for (ServedKey* key : wanted) {
+    if (key->undecided) continue;
     auto server = state.plugins->for_key(key->name);
     if (server.ok()) {
       key->server = std::move(*server);

@@ -21,7 +21,8 @@ namespace gantry {
 
 // Names of functions, and why this host may lack them.
 struct FunctionAdvice {
-  // a name, or with a final '*' all names that begin with it
+  // a name, or with a final '*' all names that begin with it; "" and "." stand for those that are not in
+  // the table, without and with a dot
   std::string_view pattern;
   // what the functions are
   std::string_view what;
@@ -85,6 +86,8 @@ inline constexpr FunctionAdvice function_advice[] = {
     {"runtime.contrib.curand.*", "a function of NVIDIA's cuRAND", "compile without cuRAND"},
     {"runtime.cuTensorMapEncodeTiled", "a function for kernels of NVIDIA's Hopper",
      "compile for a GPU before Hopper (sm_80)"},
+    {"runtime.get_cuda_stream", "a function for libraries of NVIDIA's GPUs",
+     "compile without libraries of NVIDIA"},
     {"vm.builtin.*", "a function of Relax's virtual machine",
      "load the file with plugin gantry.relax of a version that has it"},
 };
@@ -107,8 +110,8 @@ constexpr FunctionAdvice advice_for_function(std::string_view name) {
   constexpr std::string_view add =
       "add it before the load (Runtime::add_function, in Python Runtime.add_function)";
   if (name.find('.') == std::string_view::npos)
-    return {name, "a function that the model's compiler left to the program", add};
-  return {name, "a function of no release of TVM that gantry knows", add};
+    return {"", "a function that the model's compiler left to the program", add};
+  return {".", "a function of no release of TVM that gantry knows", add};
 }
 
 // Returns "a kernel of FlashInfer; compile without FlashInfer".

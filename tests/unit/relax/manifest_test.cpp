@@ -8,13 +8,14 @@
 namespace gantry::relax::test {
 namespace {
 
-// `gantry inspect` and `gantry plugins doctor` know from it which functions a host has.
+// `gantry inspect` and `gantry plugins doctor` know from it which functions a host has. Those that need
+// an instance of the plugin are in no table; golden_call_script looks up all of them.
 TEST(RelaxManifest, ListsTheFunctionsOfThePlugin) {
   std::vector<std::string> functions;
   for (const Builtin* builtin : builtins()) functions.emplace_back(builtin->name);
 
   EXPECT_THAT(gantry::test::globals_of("plugins/relax/relax.yaml.in"),
-              ::testing::UnorderedElementsAreArray(functions));
+              ::testing::IsSupersetOf(functions));
 }
 
 }  // namespace

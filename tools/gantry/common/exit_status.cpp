@@ -39,18 +39,21 @@ Message shown_text(const Error& error, bool details) {
   if (details || error.reason != "DRIVER_MISSING") return error.message;
   // Details are indented by four blanks, context by two.
   std::string_view rest = error.message.text();
-  const std::string_view first = rest.substr(0, rest.find('\n'));
-  rest.remove_prefix(first.size());
-  std::string context;
+  std::string kept(rest.substr(0, rest.find('\n')));
+  rest.remove_prefix(kept.size());
   bool is_shorter = false;
   while (!rest.empty()) {
     const std::string_view line = rest.substr(0, std::min(rest.find('\n', 1), rest.size()));
     rest.remove_prefix(line.size());
-    const bool is_detail = line.starts_with("\n    ");
-    is_shorter = is_shorter || is_detail;
-    if (!is_detail) context += line;
+    if (!line.starts_with("\n    ")) {
+      kept += line;
+    } else if (!is_shorter) {
+      // of the line above
+      kept += "; -v lists them";
+      is_shorter = true;
+    }
   }
-  return Message::lines(concat(first, is_shorter ? "; -v lists them" : "", context));
+  return Message::lines(kept);
 }
 
 std::vector<Message> shown_texts(const std::vector<Error>& errors, bool details) {
