@@ -81,7 +81,7 @@ TEST(PluginsCheck, PrintsJson) {
                                         {"must", true},
                                         {"outcome", "passed"},
                                         {"text", "only gantry_plugin_query_v1"}}));
-  EXPECT_EQ(check["host"], json({{"state", "inspected"}, {"reason", nullptr}, {"text", ""}}));
+  EXPECT_EQ(check["host"], json({{"state", "inspected"}, {"reason", nullptr}, {"text", nullptr}}));
 }
 
 // The package conforms, and this host lacks a file, filters the plugin, requires a signature, or has a

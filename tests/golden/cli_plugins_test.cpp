@@ -172,7 +172,7 @@ TEST(DoctorCpuCode, RunsOnThisHost) {
               EndsWith("\nCPU code digits_mlp_c.so\n  RUNS     x86-64, packed dialect\n"));
   EXPECT_EQ(json::parse(run_gantry(document).out)["host_code"],
             json::parse(R"({"machine": "x86-64", "dialect": "packed", "runs": true,
-                            "reason": null, "text": ""})"));
+                            "reason": null, "text": null})"));
 }
 
 // The linker searches this directory first, and stops at a file that is no library.

@@ -203,8 +203,8 @@ TEST_F(RelaxModel, StatesTheItemsOfTuplesIfAllAreTensors) {
   }
 }
 
-// Tuples of all weights have annotations of many kilobytes.
-TEST_F(RelaxModel, TruncatesLongAnnotations) {
+// Tuples of all weights have annotations of many kilobytes; reports cut them.
+TEST_F(RelaxModel, StatesLongAnnotationsOfInputsCompletely) {
   const std::string item = R"(R.Tensor((1,), dtype="int8"), )";
   std::string all = "R.Tuple(";
   for (int i = 0; i < 20; ++i) all += item;
@@ -213,7 +213,7 @@ TEST_F(RelaxModel, TruncatesLongAnnotations) {
   code.ret(0);
   load();
 
-  EXPECT_THAT(inputs(0), ElementsAre(concat("weights ", all.substr(0, 240), "... kind 71")));
+  EXPECT_THAT(inputs(0), ElementsAre(::testing::StartsWith(concat("weights ", all, "R.Any)"))));
 }
 
 class RelaxWeights : public RelaxModel {
