@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/common/exit_status.hpp"
 
+#include "core/base/reason.hpp"
 #include "core/base/text.hpp"
 
 #include <algorithm>
@@ -36,7 +37,7 @@ int report_usage(std::string_view command, const Message& message) {
 }
 
 Message shown_text(const Error& error, bool details) {
-  if (details || error.reason != "DRIVER_MISSING") return error.message;
+  if (details || error.reason != reason::driver_missing.tag) return error.message;
   // Details are indented by four blanks, context by two.
   std::string_view rest = error.message.text();
   std::string kept(rest.substr(0, rest.find('\n')));
