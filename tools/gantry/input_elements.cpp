@@ -3,7 +3,6 @@
 
 #include "tools/gantry/common/element_value.hpp"
 
-
 #include <gantry/dtype_text.hpp>
 #include <gantry/half.hpp>
 #include <gantry/quoted.hpp>

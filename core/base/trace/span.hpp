@@ -7,8 +7,8 @@
 // TraceLimits.
 #pragma once
 
-#include <atomic>
 #include <gantry/tensor.h>
+#include <atomic>
 
 #include <array>
 #include <chrono>
