@@ -188,7 +188,7 @@ TEST_F(Weights, AreMeasured) {
   EXPECT_EQ(report["times"]["runs"], 3);
   EXPECT_THAT(bench.out, HasSubstr("\"fused_matmul1_add1\""));
   EXPECT_EQ(without.status, 1);
-  EXPECT_THAT(without.err, StartsWith("gantry: input \"packed_params\" of function "));
+  EXPECT_THAT(without.err, StartsWith("gantry: item 0 of input \"packed_params\" of function "));
 }
 
 TEST_F(Weights, AreMeasuredWithOtherInputsOfZeros) {

@@ -61,16 +61,13 @@ class Loading {
     GANTRY_CHECK(make_nodes());
     artifact_->device_numbers = converted_device_numbers(container(), state_.devices);
     GANTRY_CHECK(set_ext_devs());
-    const auto are_kernels = [](const Entry& entry) {
-      return content_of(entry.type_key) == PayloadContent::kernels;
-    };
     // A model states its devices, and these decide about kernels without a plugin. No code of the file
     // runs before that.
-    GANTRY_CHECK(load_payloads(std::not_fn(are_kernels)));
+    GANTRY_CHECK(load_payloads(false));
     link();
     GANTRY_CHECK(decide_kernels());
     GANTRY_CHECK(bind_libraries());
-    GANTRY_CHECK(load_payloads(are_kernels));
+    GANTRY_CHECK(load_payloads(true));
     GANTRY_CHECK(set_contexts());
     return nodes_.front();
   }
@@ -196,13 +193,12 @@ class Loading {
     return {};
   }
 
-  // matches  [in]   bool(const Entry&)
-  template <class Matches>
-  Status load_payloads(Matches&& matches) {
+  Status load_payloads(bool kernels) {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       const Entry& entry = container().entries[i];
       ServedKey& key = keys_->of(i);
-      if (key.server == nullptr || !matches(entry) || loaded_.contains(entry.at)) continue;
+      if (key.server == nullptr || key.are_kernels != kernels || loaded_.contains(entry.at))
+        continue;
       GANTRY_CHECK(load(key, entry, *nodes_[i]));
     }
     return {};

@@ -30,7 +30,10 @@ ServedKeys::ServedKeys(const Artifact& artifact) : file_name_(artifact.name) {
     if (key_of_.empty() || keys_[key_of_.back()].name != name) {
       const auto [known, added] =
           numbers.try_emplace(name, static_cast<std::uint32_t>(keys_.size()));
-      if (added) keys_.push_back({name, {}, {}, {}, {}});
+      if (added) {
+        keys_.push_back({name, {}, {}, {}, {}});
+        keys_.back().are_kernels = content_of(name) == PayloadContent::kernels;
+      }
       key_of_.push_back(known->second);
     } else {
       key_of_.push_back(key_of_.back());
@@ -57,7 +60,7 @@ Status ServedKeys::find_servers(const RuntimeState& state, const LoadPermissions
   // What follows a payload of unknown length is not known, so that nothing can be left out.
   const bool is_known = std::ranges::none_of(keys_, &std::string_view::empty, &ServedKey::name);
   const auto may_be_undecided = [&](const ServedKey& key) {
-    return is_known && !options.strict && content_of(key.name) == PayloadContent::kernels;
+    return is_known && !options.strict && key.are_kernels;
   };
   for (ServedKey& key : keys_) {
     if (key.name == library_key) continue;

@@ -39,6 +39,8 @@ struct ServedKey {
   std::optional<Error> undecided;
   // created for the first payload
   std::optional<PayloadLoader> loader;
+  // by the table of type keys
+  bool are_kernels = false;
 };
 
 // Returns the modules of the file that require a key, for messages.

@@ -75,7 +75,7 @@ TEST_F(SourceModules, ReportThatNvrtcIsMissing) {
   EXPECT_THAT(
       called.error().message.text(),
       ::testing::StartsWith("NVRTC, which compiles CUDA C++ source, is missing, tried 1 name"
-                            "\n  /nowhere/nvrtc.so: "));
+                            "\n    /nowhere/nvrtc.so: "));
   EXPECT_EQ(fake.count_of("cuModuleLoadDataEx"), 0u);
 }
 
