@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/formats/model_signature.hpp"
 
-#include "core/formats/array_list.hpp"
-#include "core/formats/graph_json.hpp"
+#include "core/formats/factory_graph.hpp"
 #include "core/formats/type_key.hpp"
-
-#include <gantry/byte_reader.hpp>
 
 #include <set>
 #include <string_view>
@@ -26,13 +23,9 @@ std::string compiled_output_name(std::string_view stated, std::size_t index, std
 
 Result<std::optional<ModelSignature>> read_signature(const Entry& entry) {
   if (content_of(entry.type_key) != PayloadContent::graph) return std::optional<ModelSignature>();
-  ByteReader in(entry.payload, entry.at);
-  GANTRY_TRY(const ArrayList list, read_array_names(in, *array_list_form(entry.type_key)));
-  // After its length.
-  const std::uint64_t graph_at = entry.at + sizeof(std::uint64_t);
-  GANTRY_TRY(const Graph graph, read_graph_json(list.graph_json, graph_at));
-  std::set<std::string_view> parameters;
-  for (const NamedArray& each : list.arrays) parameters.insert(each.name);
+  GANTRY_TRY(const FactoryGraph payload, read_factory_graph(entry));
+  const Graph& graph = payload.graph;
+  const std::set<std::string_view> parameters = payload.parameters();
 
   ModelSignature signature;
   for (std::uint32_t i = 0; i < graph.inputs.size(); ++i) {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/formats/stated_devices.hpp"
 
-#include "core/formats/array_list.hpp"
+#include "core/formats/factory_graph.hpp"
 #include "core/formats/relay_code.hpp"
 #include "core/formats/type_key.hpp"
 
-#include <gantry/byte_reader.hpp>
 #include <gantry/device_name.hpp>
 
 #include <set>
@@ -24,12 +23,8 @@ StatedDevices stated_devices(const Graph& graph) {
 Result<StatedDevices> read_stated_devices(const Entry& entry) {
   switch (content_of(entry.type_key)) {
     case PayloadContent::graph: {
-      ByteReader in(entry.payload, entry.at);
-      GANTRY_TRY(const ArrayList list, read_array_names(in, *array_list_form(entry.type_key)));
-      // After its length.
-      GANTRY_TRY(const Graph graph,
-                 read_graph_json(list.graph_json, entry.at + sizeof(std::uint64_t)));
-      return stated_devices(graph);
+      GANTRY_TRY(const FactoryGraph payload, read_factory_graph(entry));
+      return stated_devices(payload.graph);
     }
     case PayloadContent::ahead_of_time:
       return StatedDevices{{cpu_device_type}, false};

@@ -33,7 +33,7 @@ namespace {
 
 // time of the steady runs if the plan has neither a number nor a time
 constexpr double default_seconds = 1;
-constexpr std::size_t fewest_runs = 20;
+constexpr std::size_t min_runs = 20;
 // of the steady runs, those with the times of devices, and those with the times of operators
 constexpr std::size_t most_detailed = 10;
 constexpr std::size_t share_of_detailed = 20;
@@ -323,12 +323,12 @@ class SteadyRuns {
 
   Status run_for_time(bool quiet) {
     const double ns = plan_.seconds.value_or(default_seconds) * 1e9;
-    const std::size_t fewest = plan_.seconds ? 1 : fewest_runs;
+    const std::size_t min_count = plan_.seconds ? 1 : min_runs;
     // in milliseconds
     Progress progress("bench", static_cast<std::uint64_t>(ns / 1e6) + 1, quiet);
     std::uint64_t shown = 0;
     const Stopwatch all;
-    while (report_.run_ns.count() < fewest || all.nanoseconds() < ns) {
+    while (report_.run_ns.count() < min_count || all.nanoseconds() < ns) {
       GANTRY_CHECK(run({.is_counted = true}));
       const auto passed = static_cast<std::uint64_t>(std::min(all.nanoseconds(), ns) / 1e6);
       progress.advance(passed - shown);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The flows of graphs of operators: of an executor's, and of the sub-graphs that compilers left to a library.
-#include "core/formats/array_list.hpp"
-#include "core/formats/graph_json.hpp"
+#include "core/formats/factory_graph.hpp"
 #include "core/formats/model_signature.hpp"
 #include "tools/gantry/draw/flow.hpp"
 
@@ -127,14 +126,11 @@ class GraphFlow {
 }  // namespace
 
 Result<Flow> graph_flow(const Entry& entry, const FlowLimits& limits) {
-  ByteReader in(entry.payload, entry.at);
-  GANTRY_TRY(const ArrayList list, read_array_names(in, *array_list_form(entry.type_key)));
-  // After its length.
-  GANTRY_TRY(const Graph graph, read_graph_json(list.graph_json, entry.at + sizeof(std::uint64_t)));
-  std::set<std::string_view> parameters;
-  for (const NamedArray& each : list.arrays) parameters.insert(each.name);
-  FlowBuilder builder(list.module_name.empty() ? "graph" : list.module_name, limits);
-  GraphFlow(graph, parameters, builder).run();
+  GANTRY_TRY(const FactoryGraph payload, read_factory_graph(entry));
+  const std::set<std::string_view> parameters = payload.parameters();
+  const std::string_view name = payload.list.module_name;
+  FlowBuilder builder(name.empty() ? "graph" : name, limits);
+  GraphFlow(payload.graph, parameters, builder).run();
   return std::move(builder).finish();
 }
 

@@ -102,14 +102,14 @@ class Layering {
     place_.resize(vertices_.size());
     for (const auto& layer : layers_) number(layer);
     std::vector<std::vector<std::uint32_t>> best = layers_;
-    std::uint64_t fewest = crossings();
-    for (int round = 0; round < order_rounds && fewest != 0; ++round) {
+    std::uint64_t min_crossings = crossings();
+    for (int round = 0; round < order_rounds && min_crossings != 0; ++round) {
       const bool is_down = round % 2 == 0;
       for (std::size_t i = 1; i < layers_.size(); ++i)
         sort_layer(is_down ? i : layers_.size() - 1 - i, is_down);
       const std::uint64_t now = crossings();
-      if (now < fewest) {
-        fewest = now;
+      if (now < min_crossings) {
+        min_crossings = now;
         best = layers_;
       }
     }
