@@ -68,7 +68,8 @@ say "the demo of handwritten digits needs the installed headers and libgantry al
 mkdir -p "$work/demo/tools"
 cp -r "$source/tools/demo" "$work/demo/tools/demo"
 c++ -std=c++20 -Wall -Werror -I"$work/prefix/include" -I"$work/demo" -o "$work/demo/digits" \
-  "$work/demo/tools/demo/digits.cpp" "$work/demo/tools/demo/drawing.cpp" "$work/demo/tools/demo/recognise.cpp" \
+  "$work/demo/tools/demo/digits.cpp" "$work/demo/tools/demo/child.cpp" "$work/demo/tools/demo/drawing.cpp" \
+  "$work/demo/tools/demo/recognise.cpp" \
   -L"$work/prefix/lib" -lgantry || fail "building tools/demo/digits.cpp"
 "$gantry" -q pack "$work/demo/tools/demo/digits.yaml" -o "$work/demo/digits.so" || fail "packing tools/demo/digits.yaml"
 LD_LIBRARY_PATH=$work/prefix/lib "$work/demo/digits" "$work/demo/digits.so" "$work/demo/tools/demo/data/images.npy" \
