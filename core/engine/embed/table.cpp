@@ -427,7 +427,7 @@ Result<std::vector<std::string>> names_of(const Options& options, std::string_vi
     names.emplace_back(view_of(options.devices[i]));
   }
   if (names.empty())
-    return invalid(subject, " has 0 devices, minimum is 1").with_reason("ARGUMENT_COUNT");
+    return invalid(subject, ": device_count is 0, minimum is 1").with_reason("ARGUMENT_COUNT");
   return names;
 }
 

@@ -160,7 +160,8 @@ TEST_F(EmbedModelOfRelax, RefusesDevices) {
   ASSERT_FALSE(absent.ok());
   EXPECT_THAT(absent.error().message.text(), HasSubstr("absent"));
   options.device_count = 0;
-  expect_error(made(options), Code::invalid, "ARGUMENT_COUNT", "model has 0 devices, minimum is 1");
+  expect_error(made(options), Code::invalid, "ARGUMENT_COUNT",
+               "model_new: device_count is 0, minimum is 1");
 }
 
 TEST_F(EmbedModel, HasTheModuleThatWasGivenOrAMachineOfItsOwn) {
