@@ -6,6 +6,7 @@
 #include "core/base/text_file.hpp"
 #include "core/base/yaml/yaml_record.hpp"
 #include "core/plugins/manifest/drop_in.hpp"
+#include "core/plugins/manifest/global_names.hpp"
 #include "core/plugins/manifest/manifest_fields.hpp"
 #include "core/plugins/manifest/real_directory.hpp"
 
@@ -15,6 +16,7 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <iterator>
 #include <set>
 #include <utility>
 #include <vector>
@@ -497,7 +499,8 @@ Result<Manifest> read_manifest(const YamlDocument& document, const std::string& 
   GANTRY_CHECK(read_abi(root, manifest));
   GANTRY_CHECK(read_keys(root, manifest));
   GANTRY_CHECK(read_devices(root, manifest));
-  manifest.globals = root.texts("globals");
+  for (const std::string& entry : root.texts("globals"))
+    std::ranges::move(*names_of_global(entry), std::back_inserter(manifest.globals));
   if (manifest.keys.empty() && manifest.devices.empty() && manifest.globals.empty()) {
     return value_error(root, "keys", "plugin offers no type key, device or global");
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plugins/manifest/manifest_fields.hpp"
 
+#include "core/plugins/manifest/global_names.hpp"
 #include "core/plugins/manifest/manifest.hpp"
 
 #include <algorithm>
@@ -62,10 +63,9 @@ std::string check_environment_name(const YamlValue& value) {
 }
 
 std::string check_global(const YamlValue& value) {
-  const std::string& name = value.text;
-  const bool fine = !name.empty() && name != "*" && name.size() <= kMaxLengthKey &&
-                    name.find('*') >= name.size() - 1;
-  return fine ? "" : "the name of a function, or its beginning and *";
+  return names_of_global(value.text)
+             ? ""
+             : "the name of a function, its beginning and *, or {names, that, begin, alike}";
 }
 
 std::string check_symbol(const YamlValue& value) {

@@ -4,6 +4,8 @@
 #include "tests/support/files.hpp"
 #include "tests/support/manifest_builder.hpp"
 
+#include <gantry/concat.hpp>
+
 #include <gmock/gmock.h>
 
 #include <sstream>
@@ -55,7 +57,7 @@ abi: {major: 1, min_minor: 0, max_minor: 3}
 keys: [{key: acme.npu, aliases: [acme.old], payload: [str, bytes]}]
 targets: {arch: [x86_64, aarch64], os: [linux], libc: ["glibc>=2.28"], isa: x86-64-v2}
 devices: [{name: acme_npu, kind: npu, dlpack: ext}, {name: gpu0, kind: gpu, dlpack: 2}]
-globals: [acme.run, acme.tools.*]
+globals: [acme.run, acme.tools.*, "acme.{load, nn.*, save}"]
 requires:
   files: [/opt/acme/firmware]
   device_nodes: [/dev/acme0]
@@ -85,7 +87,8 @@ x-acme-sku: edge
   EXPECT_EQ(m.homepage, "https://example.invalid");
   EXPECT_EQ(m.support, "https://support.example.invalid/npu");
   EXPECT_EQ(m.sha256, "5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c");
-  EXPECT_THAT(m.globals, ElementsAre("acme.run", "acme.tools.*"));
+  EXPECT_THAT(m.globals,
+              ElementsAre("acme.run", "acme.tools.*", "acme.load", "acme.nn.*", "acme.save"));
   EXPECT_EQ(m.library_path, "/opt/acme/lib/libacme_gantry.so");
   EXPECT_TRUE(m.self_contained);
   EXPECT_THAT(m.keys[0].aliases, ElementsAre("acme.old"));
@@ -305,11 +308,11 @@ INSTANTIATE_TEST_SUITE_P(
         BadManifest{"DeviceTwice", fake().device("a").device("a"), "MANIFEST_VALUE",
                     "7:29: devices[1].name: device \"a\" is declared twice"},
         BadManifest{"GlobalOfAllNames", fake().set("globals", "[\"*\"]"), "YAML_TYPE",
-                    "7:11: globals[0]: expected the name of a function, or its beginning and *, "
-                    "found text \"*\""},
+                    "7:11: globals[0]: expected the name of a function, its beginning and *, or "
+                    "{names, that, begin, alike}, found text \"*\""},
         BadManifest{"GlobalWithAStarInside", fake().set("globals", "[\"vm.*.x\"]"), "YAML_TYPE",
-                    "7:11: globals[0]: expected the name of a function, or its beginning and *, "
-                    "found text \"vm.*.x\""},
+                    "7:11: globals[0]: expected the name of a function, its beginning and *, or "
+                    "{names, that, begin, alike}, found text \"vm.*.x\""},
         BadManifest{"DlpackNumber", fake().set("devices", "[{name: a, dlpack: 64}]"), "YAML_TYPE",
                     "7:29: devices[0].dlpack: expected DLPack's device number, 1 to 63, or ext, "
                     "found \"64\""},
@@ -553,6 +556,13 @@ struct FieldValues {
   std::vector<std::string> good, bad;
 };
 
+// An entry of `globals` with `count` names that begin alike.
+std::string globals_in_braces(int count) {
+  std::string names = "n0";
+  for (int i = 1; i < count; ++i) names += concat(", n", i);
+  return concat("['f{", names, "}']");
+}
+
 class ManifestField : public ::testing::TestWithParam<FieldValues> {};
 
 TEST_P(ManifestField, AcceptsExactlyItsValues) {
@@ -573,28 +583,32 @@ const std::string kDigits = "0123456789abcdef0123456789abcdef0123456789abcdef012
 
 INSTANTIATE_TEST_SUITE_P(
     Fields, ManifestField,
-    ::testing::Values(FieldValues{"Sha256",
-                                  "sha256",
-                                  {"'" + kDigits + "f'", "'" + kDigits + "9'"},
-                                  {"'" + kDigits + "'", "'" + kDigits + "ff'", "'" + kDigits + "/'",
-                                   "'" + kDigits + ":'", "'" + kDigits + "`'", "'" + kDigits + "g'",
-                                   "'" + kDigits + "F'"}},
-                      FieldValues{"Dlpack",
-                                  "devices",
-                                  {"[{name: npu, dlpack: 1}]", "[{name: npu, dlpack: 63}]",
-                                   "[{name: npu, dlpack: ext}]"},
-                                  {"[{name: npu, dlpack: 0}]", "[{name: npu, dlpack: 64}]",
-                                   "[{name: npu, dlpack: x}]"}},
-                      FieldValues{"EnvAllow",
-                                  "env_allow",
-                                  {"[_, A, Z, a, z, A0, A9, _Z, aZ, Az]"},
-                                  {"['']", "['0A']", "['9A']", "['A/']", "['A:']", "['A@']",
-                                   "['A[']", "['A`']", "['A{']"}},
-                      FieldValues{"Globals",
-                                  "globals",
-                                  {"[f]", "['f*']", "[" + std::string(256, 'f') + "]"},
-                                  {"['']", "['*']", "['*f']", "['f*g']", "['f**']",
-                                   "[" + std::string(257, 'f') + "]"}}),
+    ::testing::Values(
+        FieldValues{
+            "Sha256",
+            "sha256",
+            {"'" + kDigits + "f'", "'" + kDigits + "9'"},
+            {"'" + kDigits + "'", "'" + kDigits + "ff'", "'" + kDigits + "/'", "'" + kDigits + ":'",
+             "'" + kDigits + "`'", "'" + kDigits + "g'", "'" + kDigits + "F'"}},
+        FieldValues{
+            "Dlpack",
+            "devices",
+            {"[{name: npu, dlpack: 1}]", "[{name: npu, dlpack: 63}]", "[{name: npu, dlpack: ext}]"},
+            {"[{name: npu, dlpack: 0}]", "[{name: npu, dlpack: 64}]", "[{name: npu, dlpack: x}]"}},
+        FieldValues{"EnvAllow",
+                    "env_allow",
+                    {"[_, A, Z, a, z, A0, A9, _Z, aZ, Az]"},
+                    {"['']", "['0A']", "['9A']", "['A/']", "['A:']", "['A@']", "['A[']", "['A`']",
+                     "['A{']"}},
+        FieldValues{
+            "Globals",
+            "globals",
+            {"[f]", "['f*']", "[" + std::string(256, 'f') + "]", "['f{a}']", "['{a, b*}']",
+             globals_in_braces(256)},
+            {"['']", "['*']", "['*f']", "['f*g']", "['f**']", "[" + std::string(257, 'f') + "]",
+             "['f{}']", "['f{a,}']", "['f{a']", "['f{a}b']", "['f{a}{b}']", "['f{{a}}']", "['f}']",
+             "['f{a b}']", "['f*{a}']", "['{*}']", "['a,b']",
+             "['" + std::string(256, 'f') + "{a}']", globals_in_braces(257)}}),
     [](const auto& test) { return test.param.name; });
 
 }  // namespace
