@@ -38,11 +38,6 @@ Result<std::optional<ModelSignature>> read_signature(const Entry& entry) {
         graph.output_names.empty() ? output_name(i, graph.heads.size()) : graph.output_names[i];
     signature.outputs.push_back(tensor_of(std::move(name), graph.entries[graph.heads[i].entry]));
   }
-  std::set<std::int64_t> numbers;
-  for (const GraphEntry& each : graph.entries) {
-    if (each.device_number >= 0) numbers.insert(each.device_number);
-  }
-  signature.device_numbers.assign(numbers.begin(), numbers.end());
   return std::optional(std::move(signature));
 }
 

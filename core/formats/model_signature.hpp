@@ -30,8 +30,6 @@ struct ModelSignature {
   std::vector<SignatureTensor> inputs;
   // named as in the graph, or by output_name(): compilers store no names of outputs
   std::vector<SignatureTensor> outputs;
-  // of all tensors, ascending, each once
-  std::vector<std::int64_t> device_numbers;
 };
 
 // Returns the name of an output of a model that is compiled ahead of time: as its library states it.

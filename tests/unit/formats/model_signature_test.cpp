@@ -13,7 +13,6 @@ using test::replaced;
 using test::small_graph;
 using test::Words;
 using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 
 Result<std::optional<ModelSignature>> signature_of(std::string_view key, const Words& payload) {
   Entry entry;
@@ -41,21 +40,12 @@ TEST(ModelSignature, ContainsInputsThatAreNoParametersAndOutputs) {
   EXPECT_THAT(signature.outputs[0].shape, ElementsAre(4));
 }
 
-TEST(ModelSignature, ContainsTheDevicesOfAllTensorsOnce) {
-  const auto found = signature_of("GraphRuntimeFactory",
-                                  payload_of(replaced(small_graph, "[1,1,1,1]", "[7,0,7,1]")));
-
-  ASSERT_TRUE(found.ok() && found->has_value());
-  EXPECT_THAT((*found)->device_numbers, ElementsAre(0, 1, 7));
-}
-
 TEST(ModelSignature, HasNoDevicesIfTheGraphNamesNone) {
   const auto found = signature_of(
       "GraphExecutorFactory",
       payload_of(replaced(small_graph, "\"device_index\":[\"list_int\",[1,1,1,1]],\n", "")));
 
   ASSERT_TRUE(found.ok() && found->has_value());
-  EXPECT_THAT((*found)->device_numbers, IsEmpty());
   EXPECT_EQ((*found)->inputs[0].device_number, -1);
 }
 
