@@ -33,4 +33,33 @@ std::string json_text(std::string_view name) {
   return is_utf8(name) ? std::string(name) : escaped(name);
 }
 
+std::string markup_text(std::string_view text) {
+  const std::string valid = json_text(text);
+  std::string out;
+  for (std::size_t i = 0; i < valid.size(); ++i) {
+    const char c = valid[i];
+    const std::string_view three = std::string_view(valid).substr(i, 3);
+    if (c == '&') {
+      out += "&amp;";
+    } else if (c == '<') {
+      out += "&lt;";
+    } else if (c == '>') {
+      out += "&gt;";
+    } else if (c == '"') {
+      out += "&quot;";
+    } else if (c == '\'') {
+      out += "&#39;";
+    } else if (c == '\n' || c == '\t') {
+      out += c == '\n' ? "&#10;" : "&#9;";
+    } else if (three == "\xef\xbf\xbe" || three == "\xef\xbf\xbf") {
+      // U+FFFE and U+FFFF
+      out += '?';
+      i += 2;
+    } else {
+      out += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
+    }
+  }
+  return out;
+}
+
 }  // namespace gantry

@@ -20,4 +20,8 @@ std::string escaped_lines(std::string_view text);
 // A string for JSON: valid UTF-8 unchanged, anything else as escaped() returns it.
 std::string json_text(std::string_view name);
 
+// A text for XML and HTML, also in an attribute: json_text() with references for the characters of
+// markup and for line breaks; other characters that XML does not have are question marks.
+std::string markup_text(std::string_view text);
+
 }  // namespace gantry

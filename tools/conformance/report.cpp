@@ -3,6 +3,7 @@
 
 #include "core/base/atomic_file.hpp"
 #include "core/base/digest/digest.hpp"
+#include "core/base/escape.hpp"
 #include "core/base/json_document.hpp"
 #include "core/base/replace_file.hpp"
 #include "core/base/text.hpp"
@@ -27,33 +28,6 @@ std::string indented(std::string_view text, std::string_view by) {
   for (const char c : text) {
     out += c;
     if (c == '\n') out += by;
-  }
-  return out;
-}
-
-// Characters that XML does not allow are replaced by '?'.
-std::string xml_text(std::string_view text) {
-  std::string out;
-  for (const char c : json_text(text)) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\n':
-        out += "&#10;";
-        break;
-      default:
-        out += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
-    }
   }
   return out;
 }
@@ -139,7 +113,7 @@ std::string junit_text(const Results& results) {
   std::size_t failures = 0;
   for (const CaseResult& each : results.cases) failures += each.is_failure() ? 1 : 0;
   std::string text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
-  text += concat("<testsuite name=\"", xml_text(results.plugin), "\" tests=\"",
+  text += concat("<testsuite name=\"", markup_text(results.plugin), "\" tests=\"",
                  results.cases.size(), "\" failures=\"", failures, "\" errors=\"0\" skipped=\"",
                  results.skipped(), "\" time=\"", seconds_text(seconds), "\">\n");
   text += concat("  <properties><property name=\"seed\" value=\"", results.seed,
@@ -147,16 +121,17 @@ std::string junit_text(const Results& results) {
   for (const CaseResult& each : results.cases) {
     text += concat("  <testcase classname=\"gantry-conformance.",
                    std::string(1, letter_of(each.which->level)), "\" name=\"",
-                   xml_text(label(*each.which)), "\" time=\"", seconds_text(each.seconds), "\"");
+                   markup_text(label(*each.which)), "\" time=\"", seconds_text(each.seconds), "\"");
     if (each.state == State::passed) {
       text += "/>\n";
     } else if (each.state != State::failed) {
-      text += concat("><skipped message=\"", xml_text(each.text), "\"/></testcase>\n");
+      text += concat("><skipped message=\"", markup_text(each.text), "\"/></testcase>\n");
     } else if (each.is_failure()) {
-      text += concat("><failure message=\"", xml_text(each.text), "\">", xml_text(each.advice()),
-                     "</failure></testcase>\n");
+      text += concat("><failure message=\"", markup_text(each.text), "\">",
+                     markup_text(each.advice()), "</failure></testcase>\n");
     } else {
-      text += concat("><system-out>warning: ", xml_text(each.text), "</system-out></testcase>\n");
+      text +=
+          concat("><system-out>warning: ", markup_text(each.text), "</system-out></testcase>\n");
     }
   }
   return text + "</testsuite>\n";

@@ -71,7 +71,7 @@ class Reporter {
         .served_by = [](std::string_view) -> std::optional<std::string> { return std::nullopt; }};
     GANTRY_TRY(const InspectReport file, inspect_file(options_.file, how));
     page_.title = shown_text(options_.file);
-    add_facts();
+    add_host();
     add_signature(file);
     progress.advance();
     const std::string trace = (temporary / "trace.json").string();
@@ -149,11 +149,11 @@ class Reporter {
     return text;
   }
 
-  void add_facts() {
-    page_.facts.push_back(join_lines(version_text()));
+  void add_host() {
+    page_.version = join_lines(version_text());
     utsname machine{};
     if (::uname(&machine) == 0)
-      page_.facts.push_back(concat(machine.sysname, " ", machine.release, ", ", machine.machine));
+      page_.host = concat(machine.sysname, " ", machine.release, ", ", machine.machine);
   }
 
   static std::string join_lines(std::string text) {

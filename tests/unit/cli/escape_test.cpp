@@ -31,6 +31,14 @@ TEST(JsonText, KeepsUtf8AndEscapesOtherBytes) {
   EXPECT_EQ(json_text("a\xff"), "a\\xff");
 }
 
+TEST(MarkupText, HasNoMarkupAndNoCharacterThatXmlLacks) {
+  EXPECT_EQ(markup_text("<a b=\"c\" d='e'>&amp;"),
+            "&lt;a b=&quot;c&quot; d=&#39;e&#39;&gt;&amp;amp;");
+  EXPECT_EQ(markup_text("a\n\tb\x1b\0"sv), "a&#10;&#9;b??");
+  EXPECT_EQ(markup_text("\xef\xbf\xbe\xef\xbf\xbd\xef\xbf\xbf"), "?\xef\xbf\xbd?");
+  EXPECT_EQ(markup_text("<\xff"), "&lt;\\xff");
+}
+
 TEST(DotText, KeepsAQuoteInsideTheLabel) { EXPECT_EQ(dot_text("a\"];x\\"), "a\\\"];x\\\\\\\\"); }
 
 TEST(MermaidText, KeepsQuotesAndMarkupInsideTheLabel) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/draw/page.hpp"
 
+#include "core/base/escape.hpp"
 #include "tools/gantry/common/human.hpp"
 
 #include <gantry/concat.hpp>

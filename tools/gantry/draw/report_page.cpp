@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/draw/report_page.hpp"
 
+#include "core/base/escape.hpp"
 #include "tools/gantry/common/human.hpp"
 #include "tools/gantry/draw/page.hpp"
 
@@ -128,7 +129,8 @@ void write_head(const ReportPage& page, const TextSink& sink) {
           sink);
     }
   }
-  for (const std::string& fact : page.facts) write_row("", fact, sink);
+  write_row("gantry", page.version, sink);
+  write_row("host", page.host, sink);
   sink("</table>\n");
   if (page.missing.empty()) return;
   sink("<ul class=\"missing\">\n");

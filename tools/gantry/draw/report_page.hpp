@@ -51,8 +51,8 @@ struct ReportText {
 
 struct ReportPage {
   std::string title;
-  // the version of gantry, the machine
-  std::vector<std::string> facts;
+  // of gantry and of the kernel; empty: unknown
+  std::string version, host;
   // "x", "float32[1, 64]"
   std::vector<std::pair<std::string, std::string>> inputs, outputs;
   std::optional<BenchFacts> bench;

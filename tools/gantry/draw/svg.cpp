@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/draw/svg.hpp"
 
+#include "core/base/escape.hpp"
 #include "tools/gantry/common/human.hpp"
 
 #include <gantry/concat.hpp>
@@ -220,41 +221,6 @@ std::string share_text(double share) {
   std::snprintf(text, sizeof text, percent >= 0.1 || percent < 0.005 ? "%.1f %%" : "%.2f %%",
                 percent);
   return text;
-}
-
-std::string markup_text(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    switch (text[i]) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      case '\xef':
-        // U+FFFE and U+FFFF are no characters of XML.
-        if (const std::string_view three = text.substr(i, 3);
-            three == "\xef\xbf\xbe" || three == "\xef\xbf\xbf") {
-          out += '?';
-          i += 2;
-          break;
-        }
-        [[fallthrough]];
-      default:
-        out += text[i];
-    }
-  }
-  return out;
 }
 
 std::string_view drawing_style() { return drawing_css; }

@@ -29,9 +29,6 @@ struct PlacedDrawing {
 PlacedDrawing placed(Drawing drawing, const ProgramSearch& search,
                      const std::filesystem::path& temporary, std::string& warning);
 
-// For the text and the attributes of SVG and HTML.
-std::string markup_text(std::string_view text);
-
 // The rules for the classes of write_sheet(), in both.
 std::string_view drawing_style();
 

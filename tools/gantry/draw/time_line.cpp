@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/draw/time_line.hpp"
 
+#include "core/base/escape.hpp"
 #include "tools/gantry/common/human.hpp"
 #include "tools/gantry/draw/flow.hpp"
 #include "tools/gantry/draw/svg.hpp"
