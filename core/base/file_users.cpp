@@ -4,6 +4,8 @@
 #include "core/base/text.hpp"
 #include "core/base/text_file.hpp"
 
+#include <gantry/directory.hpp>
+
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -28,10 +30,10 @@ bool is_same(const struct stat& a, const struct stat& b) {
 // A process may end, or may be another user's: then it has no descriptors here.
 bool has_open(const fs::path& process, const struct stat& file) {
   std::error_code failed;
-  for (fs::directory_iterator at(process / "fd", failed), end; !failed && at != end;
-       at.increment(failed)) {
+  const fs::path descriptors = process / "fd";
+  for (const std::string& name : names_in(descriptors, failed)) {
     struct stat open {};
-    if (::stat(at->path().c_str(), &open) == 0 && is_same(open, file)) return true;
+    if (::stat((descriptors / name).c_str(), &open) == 0 && is_same(open, file)) return true;
   }
   return false;
 }
@@ -48,11 +50,11 @@ std::vector<FileUser> other_users_of(const std::string& path, std::size_t max) {
   if (::stat(path.c_str(), &file) != 0) return {};
   std::vector<FileUser> users;
   std::error_code failed;
-  for (fs::directory_iterator at("/proc", failed), end; !failed && at != end;
-       at.increment(failed)) {
-    const auto number = parse_number<pid_t>(at->path().filename().string());
-    if (!number || *number == ::getpid() || !has_open(at->path(), file)) continue;
-    users.push_back({*number, program_of(at->path())});
+  for (const std::string& name : names_in("/proc", failed)) {
+    const auto number = parse_number<pid_t>(name);
+    const fs::path process = fs::path("/proc") / name;
+    if (!number || *number == ::getpid() || !has_open(process, file)) continue;
+    users.push_back({*number, program_of(process)});
   }
   std::sort(users.begin(), users.end(),
             [](const FileUser& a, const FileUser& b) { return a.process < b.process; });

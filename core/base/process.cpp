@@ -4,6 +4,7 @@
 #include "core/base/signal_cleanup.hpp"
 #include "core/base/signals_blocked.hpp"
 
+#include <gantry/directory.hpp>
 #include <gantry/quoted.hpp>
 
 #include <fcntl.h>
@@ -169,11 +170,8 @@ class ProgramGroup {
   // Sends a signal to each thread of the leader.
   void signal_threads(int number) const {
     std::error_code failed;
-    for (std::filesystem::directory_iterator at(concat("/proc/", leader_, "/task"), failed), none;
-         !failed && at != none; at.increment(failed)) {
-      const int thread = std::atoi(at->path().filename().c_str());
-      ::syscall(SYS_tgkill, leader_, thread, number);
-    }
+    for (const std::string& thread : names_in(concat("/proc/", leader_, "/task"), failed))
+      ::syscall(SYS_tgkill, leader_, std::atoi(thread.c_str()), number);
   }
   // Waits for the leader, last, so that its number identifies the group until then. SIGKILL does
   // not end a process that waits in the kernel for a driver.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "missing.hpp"
 
+#include <gantry/directory.hpp>
 #include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
 
@@ -52,9 +53,8 @@ Error no_driver() {
   const std::string directory(vendors.empty() ? vendor_directory : vendors);
   std::vector<std::string> files;
   std::error_code error;
-  for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
-    if (at->path().extension() == ".icd") files.push_back(at->path().filename().string());
-  }
+  for (const std::string& name : names_in(directory, error))
+    if (fs::path(name).extension() == ".icd") files.push_back(name);
   return unavailable("no OpenCL driver: libOpenCL.so.1 looks for files *.icd in ",
                      quoted(directory), vendors.empty() ? " " : ", where OCL_ICD_VENDORS points, ",
                      files.empty() ? "and finds none"

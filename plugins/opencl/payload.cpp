@@ -64,7 +64,7 @@ Named split(std::string_view text, std::vector<Program>& programs) {
   return named;
 }
 
-std::string names_in(const Named& named) {
+std::string names_of(const Named& named) {
   std::string names;
   for (const auto& [name, index] : named) {
     if (names.size() > 200) return names + ", ...";
@@ -79,7 +79,7 @@ Status assign(Payload& payload, const Named& named, std::uint64_t at) {
     const auto found = named.find(kernel.name);
     if (found == named.end()) {
       return malformed(at, "kernel ", quoted(kernel.name),
-                       " has no code; there is code for: ", names_in(named))
+                       " has no code; there is code for: ", names_of(named))
           .with_reason("KERNEL_CODE");
     }
     payload.program_of.push_back(found->second);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "missing.hpp"
 
+#include <gantry/directory.hpp>
 #include <gantry/join.hpp>
 #include <gantry/json_tree.hpp>
 #include <gantry/quoted.hpp>
@@ -38,10 +39,10 @@ std::string_view variable(const char* name) {
 // Returns the manifests in a directory, sorted.
 std::vector<std::string> manifests_in(const fs::path& directory, std::error_code& error) {
   std::vector<std::string> found;
-  for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
-    if (at->path().extension() == ".json") found.push_back(at->path().native());
+  for (const std::string& name : names_in(directory, error)) {
+    const fs::path path = directory / name;
+    if (path.extension() == ".json") found.push_back(path.native());
   }
-  std::ranges::sort(found);
   return found;
 }
 

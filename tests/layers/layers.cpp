@@ -131,6 +131,7 @@ class Checker {
 
     if (is_header(file)) check_guard(code);
     if (path_.starts_with("core/") && path_ != environment_file) check_environment(code);
+    if (!path_.starts_with("tools/")) check_directories(code);
     if (knows_no_executor(path_)) check_executors(code);
     for (const Include& include : read_includes(text)) check_include(include);
   }
@@ -167,16 +168,28 @@ class Checker {
     report(1, "has neither #pragma once nor an include guard");
   }
 
-  void check_environment(const std::string& code) {
-    static const std::regex word(R"(\b(getenv|secure_getenv|setenv|putenv)\b)");
+  // Reports each line in which `word` is: `verb`, what was found, `why`.
+  void check_words(const std::string& code, const std::regex& word, const std::string& verb,
+                   const std::string& why) {
     std::istringstream lines(code);
     std::string line;
     for (int number = 1; std::getline(lines, line); ++number) {
       std::smatch found;
-      if (std::regex_search(line, found, word)) {
-        report(number, "uses " + found[1].str() + ", which only " + environment_file + " may");
-      }
+      if (std::regex_search(line, found, word))
+        report(number, verb + " " + found[1].str() + ", " + why);
     }
+  }
+
+  void check_environment(const std::string& code) {
+    static const std::regex word(R"(\b(getenv|secure_getenv|setenv|putenv)\b)");
+    check_words(code, word, "uses", std::string("which only ") + environment_file + " may");
+  }
+
+  // An exhausted memory must be an error of the caller's.
+  void check_directories(const std::string& code) {
+    static const std::regex word(R"(\b((recursive_)?directory_iterator)\b)");
+    check_words(code, word, "uses",
+                "which ends the process if memory is exhausted: gantry/directory.hpp");
   }
 
   void check_executors(const std::string& code) {
@@ -184,13 +197,7 @@ class Checker {
         R"(\b(graph_factory_key|old_graph_factory_key|aot_factory_key|aot_metadata_key|)"
         R"(relay_executable_key|is_virtual_machine|GraphExecutorFactory|GraphRuntimeFactory|)"
         R"(AotExecutorFactory|VMExecutable)\b)");
-    std::istringstream lines(code);
-    std::string line;
-    for (int number = 1; std::getline(lines, line); ++number) {
-      std::smatch found;
-      if (std::regex_search(line, found, word))
-        report(number, "names an executor, " + found[1].str() + ", which only its plugin may");
-    }
+    check_words(code, word, "names an executor,", "which only its plugin may");
   }
 
   void check_include(const Include& include) {

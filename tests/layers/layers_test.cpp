@@ -468,6 +468,10 @@ INSTANTIATE_TEST_SUITE_P(
         Breach{"EngineNamesAnExecutor", "core/engine/runtime/x.cpp",
                "constexpr auto key = graph_factory_key;\n",
                ":2: names an executor, graph_factory_key, which only its plugin may"},
+        Breach{"IteratorOfDirectories", "plugins/acme/x.cpp",
+               "for (const auto& at : std::filesystem::directory_iterator(path)) use(at);\n",
+               ":2: uses directory_iterator, which ends the process if memory is exhausted: "
+               "gantry/directory.hpp"},
         Breach{"HeaderWithoutAGuard", "core/formats/elf/x.hpp", "struct X {};\n",
                ":1: has neither #pragma once nor an include guard"},
         Breach{"HeaderWithAWrongGuard", "core/formats/elf/x.hpp",

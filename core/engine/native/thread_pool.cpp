@@ -151,12 +151,14 @@ std::int32_t ThreadPool::start_workers() {
   try {
     workers_.reserve(static_cast<std::size_t>(wanted) - 1);
     for (std::int32_t task = 1; task < wanted; ++task) {
+      const std::string name = concat("gantry-", task);
       auto worker = std::make_unique<Worker>();
       Worker& here = *worker;
       worker->thread = std::thread([this, &here, task] { work(here, task); });
-      place(worker->thread);
-      pthread_setname_np(worker->thread.native_handle(), concat("gantry-", task).c_str());
+      // Owned by the pool before anything else can fail: a thread must be joined.
       workers_.push_back(std::move(worker));
+      pthread_setname_np(here.thread.native_handle(), name.c_str());
+      place(here.thread);
     }
   } catch (const std::exception& failure) {
     // std::system_error or std::bad_alloc

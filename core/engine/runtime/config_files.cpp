@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/runtime/config_files.hpp"
 
+#include <gantry/directory.hpp>
 #include "core/base/text_file.hpp"
-#include "core/plugins/manifest/directory.hpp"
 #include "core/plugins/manifest/null_file.hpp"
 
 #include <gantry/ownership.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plugins/manifest/search_path.hpp"
 
-#include "core/plugins/manifest/directory.hpp"
+#include <gantry/directory.hpp>
 #include "core/plugins/manifest/machine_traits.hpp"
 
 #include <algorithm>

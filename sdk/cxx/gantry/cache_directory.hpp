@@ -9,6 +9,7 @@
 
 #include <gantry/concat.hpp>
 #include <gantry/descriptor.hpp>
+#include <gantry/directory.hpp>
 #include <gantry/ownership.hpp>
 #include <gantry/result.hpp>
 
@@ -151,22 +152,21 @@ class CacheDirectory {
     std::vector<Stored> entries;
     std::uint64_t total = 0;
     const auto now = std::filesystem::file_time_type::clock::now();
-    for (std::filesystem::directory_iterator at(path_, error), end; !error && at != end;
-         at.increment(error)) {
-      const std::string name = at->path().filename().string();
+    for (const std::string& name : names_in(path_, error)) {
+      const std::filesystem::path path = std::filesystem::path(path_) / name;
       // Set if another process has removed the file.
       std::error_code gone;
-      const auto written = std::filesystem::last_write_time(at->path(), gone);
+      const auto written = std::filesystem::last_write_time(path, gone);
       if (gone) continue;
       const bool is_leftover =
           name.ends_with(unfinished_suffix) || (!leftover.empty() && name.starts_with(leftover));
       if (is_leftover) {
-        if (now - written > std::chrono::hours(1)) std::filesystem::remove_all(at->path(), gone);
+        if (now - written > std::chrono::hours(1)) std::filesystem::remove_all(path, gone);
       } else if (name.ends_with(suffix_)) {
-        const std::uint64_t size = std::filesystem::file_size(at->path(), gone);
+        const std::uint64_t size = std::filesystem::file_size(path, gone);
         if (gone) continue;
         total += size;
-        entries.push_back({written, size, at->path()});
+        entries.push_back({written, size, path});
       }
     }
     if (total <= max_bytes) return;

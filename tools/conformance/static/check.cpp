@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/conformance/static/check.hpp"
 
+#include <gantry/directory.hpp>
 #include "core/base/reason.hpp"
-#include "core/plugins/manifest/directory.hpp"
 #include "core/plugins/manifest/search_path.hpp"
 #include "tools/conformance/static/check_case.hpp"
 

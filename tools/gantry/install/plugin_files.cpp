@@ -3,9 +3,9 @@
 
 #include "core/formats/archive/archive_members.hpp"
 
+#include <gantry/directory.hpp>
 #include "core/base/mapped_file.hpp"
 #include "core/formats/arrays/gunzip.hpp"
-#include "core/plugins/manifest/directory.hpp"
 #include "core/plugins/manifest/search_path.hpp"
 
 #include <gantry/join.hpp>

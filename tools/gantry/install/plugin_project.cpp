@@ -3,9 +3,9 @@
 
 #include "tools/gantry/install/staging_directory.hpp"
 
+#include <gantry/directory.hpp>
 #include "core/base/replace_text.hpp"
 #include "core/base/text_file.hpp"
-#include "core/plugins/manifest/directory.hpp"
 #include "core/plugins/manifest/manifest.hpp"
 
 #include <gantry/join.hpp>

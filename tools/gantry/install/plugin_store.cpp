@@ -4,10 +4,10 @@
 #include "tools/gantry/install/plugin_files.hpp"
 #include "tools/gantry/install/staging_directory.hpp"
 
+#include <gantry/directory.hpp>
 #include "core/base/reason.hpp"
 #include "core/base/replace_file.hpp"
 #include "core/plugins/library/inspect.hpp"
-#include "core/plugins/manifest/directory.hpp"
 
 #include <gantry/quoted.hpp>
 

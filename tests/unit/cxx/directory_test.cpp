@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/plugins/manifest/directory.hpp"
+#include <gantry/directory.hpp>
 
 #include "tests/support/files.hpp"
 
