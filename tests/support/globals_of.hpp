@@ -3,29 +3,26 @@
 
 #include "tests/support/page.hpp"
 
-#include <cctype>
+#include <regex>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace gantry::test {
 
-// The names in the list `globals` of a plugin's manifest in the sources: "plugins/relax/relax.yaml.in".
+// The names in the list `globals` of a plugin's manifest in the sources, which ends the file:
+// "plugins/relax/relax.yaml.in". A line is a name, or "beginning{ends, of, names}", which may go on.
 inline std::vector<std::string> globals_of(std::string_view manifest) {
+  static const std::regex entry(R"(- "?([\w.]+)(\{([^}]*)\})?)"), end(R"([\w.]+)");
   const std::string text = read_page(manifest);
-  std::size_t at = text.find("\nglobals: [");
   std::vector<std::string> names;
-  std::string name;
-  for (at += std::string_view("\nglobals: [").size(); at < text.size() && text[at] != ']'; ++at) {
-    const char c = text[at];
-    if (std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.') {
-      name += c;
-    } else if (!name.empty()) {
-      names.push_back(std::move(name));
-      name.clear();
-    }
+  const auto begin = text.begin() + static_cast<std::ptrdiff_t>(text.find("\nglobals:\n"));
+  for (std::sregex_iterator at(begin, text.end(), entry), none; at != none; ++at) {
+    const std::string ends = (*at)[3];
+    if (!(*at)[2].matched) names.push_back((*at)[1]);
+    for (std::sregex_iterator name(ends.begin(), ends.end(), end); name != none; ++name)
+      names.push_back((*at)[1].str() + name->str());
   }
-  if (!name.empty()) names.push_back(std::move(name));
   return names;
 }
 

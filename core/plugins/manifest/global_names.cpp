@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plugins/manifest/global_names.hpp"
 
+#include "core/base/text.hpp"
+
 #include <algorithm>
 
 namespace gantry {
@@ -8,40 +10,49 @@ namespace {
 
 constexpr std::size_t max_names = 256;
 constexpr std::size_t max_name_bytes = 256;
-constexpr std::string_view blanks = " \t\n";
 
-bool is_function_name(std::string_view text) {
-  return !text.empty() && text != "*" && text.size() <= max_name_bytes &&
-         text.find_first_of("{}, \t\n") == text.npos && text.find('*') >= text.size() - 1;
-}
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n'; }
 
 std::string_view without_blanks(std::string_view text) {
-  text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
-  return text.substr(0, text.find_last_not_of(blanks) + 1);
+  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+// True for a part of a name. Only the end may have a *.
+bool is_part(std::string_view part, bool is_end) {
+  if (is_end && part.ends_with('*')) part.remove_suffix(1);
+  return std::ranges::none_of(
+      part, [](char c) { return c == '*' || c == '{' || c == '}' || c == ',' || is_blank(c); });
+}
+
+// A name in two parts, of which the first is checked.
+bool is_function_name(std::string_view beginning, std::string_view end) {
+  const std::size_t size = beginning.size() + end.size();
+  return size > 0 && size <= max_name_bytes && !(beginning.empty() && end == "*") &&
+         is_part(end, true);
 }
 
 }  // namespace
 
-std::optional<std::vector<std::string>> names_of_global(std::string_view entry) {
+bool read_global(std::string_view entry, std::vector<std::string>* names) {
   const std::size_t open = entry.find('{');
   if (open == entry.npos) {
-    if (!is_function_name(entry)) return std::nullopt;
-    return std::vector<std::string>{std::string(entry)};
+    if (!is_function_name({}, entry)) return false;
+    if (names != nullptr) names->emplace_back(entry);
+    return true;
   }
-  if (!entry.ends_with('}')) return std::nullopt;
-  std::vector<std::string> names;
+  const std::string_view beginning = entry.substr(0, open);
+  if (!entry.ends_with('}') || !is_part(beginning, false)) return false;
   std::string_view rest = entry.substr(open + 1, entry.size() - open - 2);
-  for (bool is_last = false; !is_last;) {
+  for (std::size_t count = 1;; ++count) {
     const std::size_t comma = rest.find(',');
-    is_last = comma == rest.npos;
     const std::string_view end = without_blanks(rest.substr(0, comma));
-    std::string name(entry.substr(0, open));
-    name += end;
-    if (end.empty() || !is_function_name(name) || names.size() == max_names) return std::nullopt;
-    names.push_back(std::move(name));
-    if (!is_last) rest.remove_prefix(comma + 1);
+    if (count > max_names || end.empty() || !is_function_name(beginning, end)) return false;
+    if (names != nullptr) append(names->emplace_back(beginning), {end});
+    if (comma == rest.npos) return true;
+    rest.remove_prefix(comma + 1);
   }
-  return names;
 }
 
 }  // namespace gantry

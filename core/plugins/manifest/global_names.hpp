@@ -4,16 +4,17 @@
 // than an entry of each.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace gantry {
 
-// Returns the names that an entry states: a name, the beginning of names and *, or names that begin
-// alike, "vm.builtin.{alloc_storage, alloc_tensor}", at most 256 of at most 256 bytes; nullopt for
-// any other text.
-std::optional<std::vector<std::string>> names_of_global(std::string_view entry);
+// Reads an entry: a name, the beginning of names and *, or names that begin alike,
+// "vm.builtin.{alloc_storage, alloc_tensor}", at most 256 of at most 256 bytes.
+//
+// names    [out]  where the names are added; NULL: the entry is only checked
+// returns  false for any other text; then `names` may have some of its names
+bool read_global(std::string_view entry, std::vector<std::string>* names);
 
 }  // namespace gantry

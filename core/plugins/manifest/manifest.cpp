@@ -16,7 +16,6 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <iterator>
 #include <set>
 #include <utility>
 #include <vector>
@@ -125,6 +124,18 @@ Status read_keys(const YamlRecord& root, Manifest& manifest) {
       GANTRY_TRY(key.payload, read_layout(record));
     }
     manifest.keys.push_back(std::move(key));
+  }
+  return {};
+}
+
+Status read_globals(const YamlRecord& root, Manifest& manifest) {
+  constexpr std::size_t max = 1024;
+  for (const std::string& entry : root.texts("globals")) {
+    read_global(entry, &manifest.globals);
+    if (manifest.globals.size() > max) {
+      return value_error(root, "globals",
+                         concat("more than ", max, " names; a beginning and * stands for many"));
+    }
   }
   return {};
 }
@@ -499,8 +510,7 @@ Result<Manifest> read_manifest(const YamlDocument& document, const std::string& 
   GANTRY_CHECK(read_abi(root, manifest));
   GANTRY_CHECK(read_keys(root, manifest));
   GANTRY_CHECK(read_devices(root, manifest));
-  for (const std::string& entry : root.texts("globals"))
-    std::ranges::move(*names_of_global(entry), std::back_inserter(manifest.globals));
+  GANTRY_CHECK(read_globals(root, manifest));
   if (manifest.keys.empty() && manifest.devices.empty() && manifest.globals.empty()) {
     return value_error(root, "keys", "plugin offers no type key, device or global");
   }

@@ -13,6 +13,8 @@ constexpr std::size_t kMaxLengthText = 256;
 constexpr std::size_t kMaxLengthPath = 4096;
 constexpr std::size_t kMaxLengthKey = 256;
 constexpr std::size_t kMaxItems = 256;
+// An entry has many names; the number of entries is limited by that of the names.
+constexpr std::size_t kMaxLengthGlobals = 16 * 1024;
 
 std::string check_id(const YamlValue& value) { return check_plugin_id(value.text); }
 
@@ -63,7 +65,7 @@ std::string check_environment_name(const YamlValue& value) {
 }
 
 std::string check_global(const YamlValue& value) {
-  return names_of_global(value.text)
+  return read_global(value.text, nullptr)
              ? ""
              : "the name of a function, its beginning and *, or {names, that, begin, alike}";
 }
@@ -204,7 +206,10 @@ constexpr YamlField kFields[] = {
      .items = YamlType::record,
      .longest = kMaxItems,
      .fields = kDevice},
-    {.name = "globals", .type = YamlType::list, .longest = kMaxItems, .check_item = check_global},
+    {.name = "globals",
+     .type = YamlType::list,
+     .longest = kMaxLengthGlobals,
+     .check_item = check_global},
     {.name = "requires", .type = YamlType::record, .fields = kRequires},
     {.name = "probe_timeout_ms", .type = YamlType::integer, .min = 100, .max = 120000},
     {.name = "config_schema",

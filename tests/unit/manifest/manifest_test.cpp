@@ -13,6 +13,13 @@
 namespace gantry {
 namespace {
 
+// An entry of `globals` with `count` names that begin alike.
+std::string globals_of(int count) {
+  std::string names = "n0";
+  for (int i = 1; i < count; ++i) names += concat(", n", i);
+  return concat("'f{", names, "}'");
+}
+
 using test::ManifestBuilder;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -313,6 +320,14 @@ INSTANTIATE_TEST_SUITE_P(
         BadManifest{"GlobalWithAStarInside", fake().set("globals", "[\"vm.*.x\"]"), "YAML_TYPE",
                     "7:11: globals[0]: expected the name of a function, its beginning and *, or "
                     "{names, that, begin, alike}, found text \"vm.*.x\""},
+        BadManifest{"MoreThan1024Globals",
+                    fake().set("globals", "[" + globals_of(256) + ", " + globals_of(256) + ", " +
+                                              globals_of(256) + ", " + globals_of(256) + ", f]"),
+                    "MANIFEST_VALUE",
+                    "7:10: globals: more than 1024 names; a beginning and * stands for many"},
+        BadManifest{"GlobalsOfMoreThan16KiB",
+                    fake().set("globals", "['" + std::string(16385, 'f') + "']"), "YAML_RANGE",
+                    "7:11: globals[0]: 16385 bytes, limit is 16384"},
         BadManifest{"DlpackNumber", fake().set("devices", "[{name: a, dlpack: 64}]"), "YAML_TYPE",
                     "7:29: devices[0].dlpack: expected DLPack's device number, 1 to 63, or ext, "
                     "found \"64\""},
@@ -556,13 +571,6 @@ struct FieldValues {
   std::vector<std::string> good, bad;
 };
 
-// An entry of `globals` with `count` names that begin alike.
-std::string globals_in_braces(int count) {
-  std::string names = "n0";
-  for (int i = 1; i < count; ++i) names += concat(", n", i);
-  return concat("['f{", names, "}']");
-}
-
 class ManifestField : public ::testing::TestWithParam<FieldValues> {};
 
 TEST_P(ManifestField, AcceptsExactlyItsValues) {
@@ -604,11 +612,11 @@ INSTANTIATE_TEST_SUITE_P(
             "Globals",
             "globals",
             {"[f]", "['f*']", "[" + std::string(256, 'f') + "]", "['f{a}']", "['{a, b*}']",
-             globals_in_braces(256)},
+             "[" + globals_of(256) + "]"},
             {"['']", "['*']", "['*f']", "['f*g']", "['f**']", "[" + std::string(257, 'f') + "]",
              "['f{}']", "['f{a,}']", "['f{a']", "['f{a}b']", "['f{a}{b}']", "['f{{a}}']", "['f}']",
              "['f{a b}']", "['f*{a}']", "['{*}']", "['a,b']",
-             "['" + std::string(256, 'f') + "{a}']", globals_in_braces(257)}}),
+             "['" + std::string(256, 'f') + "{a}']", "[" + globals_of(257) + "]"}}),
     [](const auto& test) { return test.param.name; });
 
 }  // namespace
