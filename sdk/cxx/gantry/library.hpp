@@ -15,6 +15,7 @@
 // code.
 #pragma once
 
+#include <gantry/concat.hpp>
 #include <gantry/result.hpp>
 
 #include <dlfcn.h>
@@ -62,8 +63,12 @@ class Library {
                         .with_reason("DRIVER_MISSING");
     for (const char* name : names) {
       if (void* handle = dlopen(name, RTLD_NOW | RTLD_LOCAL)) return Library(what, name, handle);
-      const char* reason = dlerror();
-      missing.at("  ", name, ": ", reason ? reason : "no reason given");
+      const char* const found = dlerror();
+      std::string_view reason = found != nullptr ? found : "no reason given";
+      // The linker's message of a missing file begins with its name.
+      const std::string beginning = concat(name, ": ");
+      if (reason.starts_with(beginning)) reason.remove_prefix(beginning.size());
+      missing.at("  ", name, ": ", reason);
     }
     return missing;
   }

@@ -227,7 +227,7 @@ TEST(NvrtcLibrary, ThatIsMissingIsReportedWithWhatToInstall) {
   EXPECT_THAT(
       nvrtc.error().message.text(),
       ::testing::StartsWith("NVRTC, which compiles CUDA C++ source, is missing, tried 1 name"
-                            "\n  /nowhere/libnvrtc.so.12: "));
+                            "\n    /nowhere/libnvrtc.so.12: cannot open shared object file"));
   EXPECT_THAT(nvrtc.error().message.text(),
               HasSubstr("\n  option nvrtc of gantry.cuda names this file"));
 }
