@@ -77,5 +77,5 @@ execute "$work/commands"
 grep -x '[0-9]' "$work/output" | cmp - "$answers" || fail "the program recognizes other digits than TVM"
 [ -s "$tree/build/digits.npz" ] || fail "gantry run has not written build/digits.npz"
 "$source/tools/demo/next" | sed -n 's/^  //p' >"$work/next"
-sed '/^gantry bench /q' "$work/commands" | cmp - "$work/next" || { cat "$work/next"; fail "tools/demo/run ends with other commands"; }
+sed '/^gantry report /q' "$work/commands" | cmp - "$work/next" || { cat "$work/next"; fail "tools/demo/run ends with other commands"; }
 echo "readme: $(wc -l <"$work/commands") commands work"
