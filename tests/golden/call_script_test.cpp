@@ -204,17 +204,9 @@ INSTANTIATE_TEST_SUITE_P(Functions, RelaxScript,
 
 // Functions that artifacts of TVM 0.16 to 0.27 look up, and that run on any CPU.
 TEST(FunctionsOfTvm, AreProvidedByAPlugin) {
-  // Latent attention, and what a KV cache cannot do yet.
-  const std::vector<std::string> missing = {
-      "vm.builtin.attention_kv_cache_append_mla_kv",
-      "vm.builtin.attention_kv_cache_attention_with_shared_kv",
-      "vm.builtin.attention_kv_cache_debug_get_kv_mla",
-      "vm.builtin.attention_kv_cache_export_page_group",
-      "vm.builtin.attention_kv_cache_finish_import",
-      "vm.builtin.attention_kv_cache_get_checkpoint_metadata",
-      "vm.builtin.attention_kv_cache_get_layout_hash",
-      "vm.builtin.attention_kv_cache_import_page_group",
-      "vm.builtin.attention_kv_cache_prepare_import"};
+  // Latent attention.
+  const std::vector<std::string> missing = {"vm.builtin.attention_kv_cache_append_mla_kv",
+                                            "vm.builtin.attention_kv_cache_debug_get_kv_mla"};
   const Runtime runtime = test::new_runtime();
   // name, tab, group
   const std::string rows =

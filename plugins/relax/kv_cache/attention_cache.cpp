@@ -3,6 +3,7 @@
 
 #include <gantry/compact_tensor.hpp>
 #include <gantry/dtype_text.hpp>
+#include <gantry/fill.hpp>
 #include <gantry/tensor_text.hpp>
 
 #include <algorithm>
@@ -55,7 +56,24 @@ Status AttentionCache::allocate() {
   return {};
 }
 
+Status AttentionCache::check_no_import() const {
+  if (!imported_) return {};
+  return invalid("KV cache imports a checkpoint, finish_import or kv_state_clear ends that")
+      .with_reason("KV_CHECKPOINT");
+}
+
+Status AttentionCache::add(std::int64_t id) {
+  GANTRY_CHECK(check_no_import());
+  return sequences_.add(id);
+}
+
+Status AttentionCache::enable_window(std::int64_t id, std::int64_t window, std::int64_t sink) {
+  GANTRY_CHECK(check_no_import());
+  return sequences_.enable_window(id, window, sink);
+}
+
 Status AttentionCache::remove(std::int64_t id) {
+  GANTRY_CHECK(check_no_import());
   GANTRY_CHECK(sequences_.remove(id));
   pass_.end();
   return {};
@@ -64,6 +82,7 @@ Status AttentionCache::remove(std::int64_t id) {
 void AttentionCache::clear() noexcept {
   sequences_.clear();
   pass_.end();
+  imported_.reset();
 }
 
 Status AttentionCache::copy_page(const gantry_env* env, const KvPageCopy& copy) {
@@ -74,6 +93,7 @@ Status AttentionCache::copy_page(const gantry_env* env, const KvPageCopy& copy) 
 
 Status AttentionCache::fork(const gantry_env* env, std::int64_t parent, std::int64_t child,
                             std::int64_t position) {
+  GANTRY_CHECK(check_no_import());
   GANTRY_TRY(const auto copy, sequences_.fork(parent, child, position));
   pass_.end();
   if (!copy) return {};
@@ -84,6 +104,7 @@ Status AttentionCache::fork(const gantry_env* env, std::int64_t parent, std::int
 }
 
 Status AttentionCache::pop(const gantry_env* env, std::int64_t id, std::int64_t count) {
+  GANTRY_CHECK(check_no_import());
   GANTRY_TRY(const auto copy, sequences_.pop(id, count));
   pass_.end();
   return copy ? copy_page(env, *copy) : Status();
@@ -91,6 +112,7 @@ Status AttentionCache::pop(const gantry_env* env, std::int64_t id, std::int64_t 
 
 Status AttentionCache::accept(std::span<const std::int64_t> ids,
                               std::span<const std::int64_t> leaves) {
+  GANTRY_CHECK(check_no_import());
   GANTRY_CHECK(pass_.accept(ids, leaves));
   pass_.end();
   return {};
@@ -99,6 +121,7 @@ Status AttentionCache::accept(std::span<const std::int64_t> ids,
 Status AttentionCache::begin(const gantry_env* env, std::span<const std::int64_t> ids,
                              std::span<const std::int64_t> lengths,
                              std::span<const std::int64_t> parents) {
+  GANTRY_CHECK(check_no_import());
   GANTRY_CHECK(pass_.begin(ids, lengths, parents,
                            [this](std::size_t size) { return tables_.reserve(size); }));
   Status uploaded = tables_.upload(env);
@@ -179,16 +202,32 @@ Status AttentionCache::run_depths(const gantry_env* env, std::size_t layer, cons
       .with_reason("KV_PASS");
 }
 
+// Checks a tensor that has a row for each new token; those of a model with padding have more.
+Status AttentionCache::check_new_rows(std::string_view name, const gantry_tensor& found,
+                                      std::int64_t heads) const {
+  std::int64_t extents[] = {pass_.tables().tokens, heads, arguments_.dimension};
+  if (found.ndim == 3) extents[0] = std::max(extents[0], found.shape[0]);
+  return check_tensor(name, found, arguments_.dtype, extents);
+}
+
+// Attention of new tokens to themselves and to the tokens before them.
+Status AttentionCache::attend_tokens(const gantry_env* env, std::size_t layer,
+                                     const NewTokens& tokens, double sm_scale,
+                                     const gantry_tensor& out) const {
+  TensorArgument lse = this->lse(lse_);
+  const Output to{&out, &lse.get()};
+  const bool are_in_pages = pass_.tables().append_before;
+  if (!are_in_pages) GANTRY_CHECK(kernels_.attend_self(env, tokens, sm_scale, to));
+  return run_depths(env, layer, tokens.q, sm_scale, !are_in_pages, to);
+}
+
 Status AttentionCache::attend(const gantry_env* env, std::int64_t layer_id, double sm_scale,
                               const gantry_tensor& all_qkv, const gantry_tensor& all_out) {
   GANTRY_TRY(const std::size_t layer, layer_of(layer_id));
   const CacheArguments& a = arguments_;
   const KvTables& tables = pass_.tables();
-  std::int64_t extents[] = {tables.tokens, a.query_heads + 2 * a.kv_heads, a.dimension};
-  // The tensors of a model with padding have more rows.
-  if (all_qkv.ndim == 3) extents[0] = std::max(extents[0], all_qkv.shape[0]);
-  GANTRY_CHECK(check_tensor("qkv", all_qkv, a.dtype, extents));
-  extents[1] = a.query_heads;
+  GANTRY_CHECK(check_new_rows("qkv", all_qkv, a.query_heads + 2 * a.kv_heads));
+  const std::int64_t extents[] = {all_qkv.shape[0], a.query_heads, a.dimension};
   GANTRY_CHECK(check_tensor("out", all_out, a.dtype, extents));
 
   std::array<std::int64_t, 3> qkv_extents, out_extents;
@@ -197,19 +236,35 @@ Status AttentionCache::attend(const gantry_env* env, std::int64_t layer_id, doub
   TensorArgument q = temporary(q_, a.query_heads);
   TensorArgument k = temporary(k_, a.kv_heads);
   TensorArgument v = temporary(v_, a.kv_heads);
-  TensorArgument lse = this->lse(lse_);
   const NewTokens tokens{q.get(), k.get(), v.get()};
   GANTRY_CHECK(kernels_.split(env, qkv, tokens));
 
   const gantry_tensor& pages = *pages_[layer].tensor();
-  const Output to{&out, &lse.get()};
-  if (tables.append_before) {
-    GANTRY_CHECK(kernels_.append(env, pages, tokens.k, tokens.v));
-    return run_depths(env, layer, tokens.q, sm_scale, false, to);
-  }
-  GANTRY_CHECK(kernels_.attend_self(env, tokens, sm_scale, to));
-  GANTRY_CHECK(run_depths(env, layer, tokens.q, sm_scale, true, to));
-  return kernels_.append(env, pages, tokens.k, tokens.v);
+  if (tables.append_before) GANTRY_CHECK(kernels_.append(env, pages, tokens.k, tokens.v));
+  GANTRY_CHECK(attend_tokens(env, layer, tokens, sm_scale, out));
+  return tables.append_before ? Status() : kernels_.append(env, pages, tokens.k, tokens.v);
+}
+
+Status AttentionCache::attend_shared(const gantry_env* env, std::int64_t layer_id, double sm_scale,
+                                     const gantry_tensor& all_q, const gantry_tensor& all_k,
+                                     const gantry_tensor& all_v, const gantry_tensor& all_out) {
+  GANTRY_TRY(const std::size_t layer, layer_of(layer_id));
+  const CacheArguments& a = arguments_;
+  GANTRY_CHECK(check_new_rows("q", all_q, a.query_heads));
+  const std::int64_t rows = all_q.shape[0];
+  const std::int64_t keys[] = {rows, a.kv_heads, a.dimension};
+  const std::int64_t queries[] = {rows, a.query_heads, a.dimension};
+  GANTRY_CHECK(check_tensor("k", all_k, a.dtype, keys));
+  GANTRY_CHECK(check_tensor("v", all_v, a.dtype, keys));
+  GANTRY_CHECK(check_tensor("out", all_out, a.dtype, queries));
+
+  const std::int64_t count = pass_.tables().tokens;
+  std::array<std::int64_t, 3> q_extents, k_extents, v_extents, out_extents;
+  const gantry_tensor q = first_rows(all_q, q_extents, count);
+  const gantry_tensor k = first_rows(all_k, k_extents, count);
+  const gantry_tensor v = first_rows(all_v, v_extents, count);
+  const gantry_tensor out = first_rows(all_out, out_extents, count);
+  return attend_tokens(env, layer, {q, k, v}, sm_scale, out);
 }
 
 Status AttentionCache::attend_self(const gantry_env* env, std::int64_t layer, double sm_scale,
@@ -270,6 +325,144 @@ Status AttentionCache::debug_get_kv(const gantry_env* env, std::int64_t id, std:
     GANTRY_CHECK(kernels_.debug_get_kv(env, *pages_[layer].tensor(), *positions.tensor(), layer,
                                        keys, values));
   }
+  return {};
+}
+
+Result<std::int32_t> AttentionCache::stored_tokens(std::int64_t id) const {
+  if (id != 0)
+    return invalid("checkpoint of a KV cache is of sequence ", id, ", only 0 has one")
+        .with_reason("KV_CHECKPOINT");
+  GANTRY_TRY(const KvSequence* const sequence, sequences_.find(id));
+  if (sequence->window != 0)
+    return unsupported("a sequence with a sliding window has no checkpoint")
+        .with_reason("KV_CHECKPOINT");
+  return sequences_.length(id);
+}
+
+Status AttentionCache::check_group(std::int64_t group, const gantry_tensor& data,
+                                   std::int32_t tokens) const {
+  const CacheArguments& a = arguments_;
+  if (group < 0 || group >= a.layer_count)
+    return number_out_of_range("group of a checkpoint", group, 0, a.layer_count - 1);
+  const std::int64_t extents[] = {
+      1, pages_of(tokens, a.config.page_size), 2, a.kv_heads, a.config.page_size, a.dimension};
+  return check_tensor("group", data, a.dtype, extents);
+}
+
+Result<std::string> AttentionCache::checkpoint(std::int64_t id) const {
+  GANTRY_CHECK(check_no_import());
+  GANTRY_TRY(const std::int32_t tokens, stored_tokens(id));
+  return checkpoint_text(arguments_, tokens);
+}
+
+namespace {
+
+// Parts of a page: for keys and values and each head, `tokens` rows of a page's slots.
+struct PageRows {
+  gantry_dtype dtype;
+  std::int64_t heads, page_size, dimension;
+
+  std::uint64_t bytes_of(std::int64_t elements) const {
+    return static_cast<std::uint64_t>(elements) * element_bytes(dtype);
+  }
+  // Copies the rows of a page to a page of another tensor.
+  Status copy(const Host& host, const gantry_env* env, const gantry_tensor& from,
+              std::int64_t from_page, const gantry_tensor& to, std::int64_t to_page,
+              std::int64_t tokens) const {
+    const bool is_whole = tokens == page_size;
+    const std::int64_t parts = is_whole ? 1 : 2 * heads;
+    const std::int64_t page = 2 * heads * page_size * dimension;
+    const std::int64_t size = is_whole ? page : tokens * dimension;
+    for (std::int64_t part = 0; part < parts; ++part) {
+      const std::int64_t begin = part * page_size * dimension;
+      TensorArgument source(from, dtype, from.byte_offset + bytes_of(from_page * page + begin),
+                            {size});
+      TensorArgument target(to, dtype, to.byte_offset + bytes_of(to_page * page + begin), {size});
+      GANTRY_CHECK(host.tensor_copy(source.get(), target.get(), env));
+    }
+    return {};
+  }
+};
+
+}  // namespace
+
+Status AttentionCache::export_group(const gantry_env* env, std::int64_t id, std::int64_t group,
+                                    const gantry_tensor& to) const {
+  GANTRY_CHECK(check_no_import());
+  GANTRY_TRY(const std::int32_t tokens, stored_tokens(id));
+  GANTRY_CHECK(check_group(group, to, tokens));
+  const CacheArguments& a = arguments_;
+  const std::int32_t page_size = a.config.page_size;
+  std::pmr::vector<std::int32_t> slots(static_cast<std::size_t>(tokens),
+                                       sequences_.blocks().memory());
+  GANTRY_CHECK(sequences_.slots(id, 0, tokens, slots));
+  // What other sequences have left in the slots behind the last token is not exported.
+  GANTRY_CHECK(fill_zeros(host_, to, env));
+  const PageRows rows{a.dtype, a.kv_heads, page_size, a.dimension};
+  const gantry_tensor& pages = *pages_[static_cast<std::size_t>(group)].tensor();
+  for (std::int32_t at = 0; at < tokens; at += page_size) {
+    GANTRY_CHECK(rows.copy(host_, env, pages, slots[static_cast<std::size_t>(at)] / page_size, to,
+                           at / page_size, std::min(page_size, tokens - at)));
+  }
+  return {};
+}
+
+Status AttentionCache::prepare_import(std::int64_t id, std::string_view metadata) {
+  if (id != 0)
+    return invalid("checkpoint of a KV cache is imported to sequence ", id, ", only 0 has one")
+        .with_reason("KV_CHECKPOINT");
+  GANTRY_TRY(const std::int32_t tokens, read_checkpoint(arguments_, metadata));
+  std::vector<bool> none(static_cast<std::size_t>(arguments_.layer_count));
+  clear();
+  GANTRY_CHECK(sequences_.add(id));
+  if (tokens > 0) {
+    GANTRY_TRY(const KvSequence* const sequence, sequences_.find(id));
+    const KvAppend append = sequences_.plan_append(*sequence, tokens);
+    sequences_.reserve_pages(append);
+    sequences_.reserve_new_pages(sequences_.new_pages(append));
+    sequences_.append(append);
+  }
+  imported_ = std::move(none);
+  return {};
+}
+
+Status AttentionCache::import_group(const gantry_env* env, std::int64_t id, std::int64_t group,
+                                    const gantry_tensor& from) {
+  if (!imported_)
+    return invalid("import of a checkpoint requires prepare_import before it")
+        .with_reason("KV_CHECKPOINT");
+  GANTRY_TRY(const std::int32_t tokens, stored_tokens(id));
+  GANTRY_CHECK(check_group(group, from, tokens));
+  const auto layer = static_cast<std::size_t>(group);
+  if ((*imported_)[layer])
+    return invalid("group ", group, " of a checkpoint was imported already")
+        .with_reason("KV_CHECKPOINT");
+  const CacheArguments& a = arguments_;
+  const std::int32_t page_size = a.config.page_size;
+  std::pmr::vector<std::int32_t> slots(static_cast<std::size_t>(tokens),
+                                       sequences_.blocks().memory());
+  GANTRY_CHECK(sequences_.slots(id, 0, tokens, slots));
+  const PageRows rows{a.dtype, a.kv_heads, page_size, a.dimension};
+  for (std::int32_t at = 0; at < tokens; at += page_size) {
+    GANTRY_CHECK(rows.copy(host_, env, from, at / page_size, *pages_[layer].tensor(),
+                           slots[static_cast<std::size_t>(at)] / page_size,
+                           std::min(page_size, tokens - at)));
+  }
+  (*imported_)[layer] = true;
+  return {};
+}
+
+Status AttentionCache::finish_import(std::int64_t id) {
+  if (!imported_)
+    return invalid("import of a checkpoint requires prepare_import before it")
+        .with_reason("KV_CHECKPOINT");
+  GANTRY_CHECK(stored_tokens(id));
+  const auto absent = std::ranges::find(*imported_, false);
+  if (absent != imported_->end())
+    return invalid("checkpoint lacks group ", absent - imported_->begin(), " of ",
+                   imported_->size())
+        .with_reason("KV_CHECKPOINT");
+  imported_.reset();
   return {};
 }
 

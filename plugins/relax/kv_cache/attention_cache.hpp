@@ -17,12 +17,16 @@
 
 #include "attention_kernels.hpp"
 #include "cache_arguments.hpp"
+#include "checkpoint.hpp"
 #include "kernel_arguments.hpp"
 #include "kv_device_tables.hpp"
 #include "kv_forward.hpp"
 #include "plugins/relax/builtin.hpp"
 
 #include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace gantry::relax {
@@ -42,16 +46,14 @@ class AttentionCache {
                                                         std::shared_ptr<StorageMemory> memory);
 
   // Changes of sequences, as in KvSequences. Each but add() ends a pass.
-  Status add(std::int64_t id) { return sequences_.add(id); }
+  Status add(std::int64_t id);
   Status remove(std::int64_t id);
   void clear() noexcept;
   // costs    a kernel for each layer if a page is copied
   Status fork(const gantry_env* env, std::int64_t parent, std::int64_t child,
               std::int64_t position);
   Status pop(const gantry_env* env, std::int64_t id, std::int64_t count);
-  Status enable_window(std::int64_t id, std::int64_t window, std::int64_t sink) {
-    return sequences_.enable_window(id, window, sink);
-  }
+  Status enable_window(std::int64_t id, std::int64_t window, std::int64_t sink);
   Status accept(std::span<const std::int64_t> ids, std::span<const std::int64_t> leaves);
   const KvSequences& sequences() const { return sequences_; }
 
@@ -70,6 +72,15 @@ class AttentionCache {
   // returns  INVALID  there is no pass, no such layer, or a tensor has another type
   Status attend(const gantry_env* env, std::int64_t layer, double sm_scale,
                 const gantry_tensor& qkv, const gantry_tensor& out);
+
+  // The same with queries, keys and values of a layer that shares those of `layer`, which the pass
+  // has attended to already. Nothing is rotated and nothing is written to the pages; where the
+  // pages have the new tokens before attention, k and v are not read.
+  //
+  // q, out   [tokens, query heads, dimension]; k, v: [tokens, kv heads, dimension]; more rows are ignored
+  Status attend_shared(const gantry_env* env, std::int64_t layer, double sm_scale,
+                       const gantry_tensor& q, const gantry_tensor& k, const gantry_tensor& v,
+                       const gantry_tensor& out);
 
   using Output = AttentionOutput;
   // Attention of the new tokens to themselves, without the cache.
@@ -90,6 +101,21 @@ class AttentionCache {
   Status debug_get_kv(const gantry_env* env, std::int64_t id, std::int64_t begin, std::int64_t end,
                       const gantry_tensor& keys, const gantry_tensor& values);
 
+  // Checkpoints: a program stores the pages of sequence 0, one group for each layer, and puts them
+  // into a cache of the same layout, which begins empty. Between prepare_import() and
+  // finish_import() all other changes but clear() are refused. Returns are INVALID (KV_CHECKPOINT)
+  // for another sequence, a sliding window, a group that does not exist or was imported.
+  //
+  // group    [in, out]  [1, pages, 2, kv heads, page size, dimension]; slots behind the last token are 0
+  std::string layout() const { return kv_layout(arguments_); }
+  Result<std::string> checkpoint(std::int64_t id) const;
+  Status export_group(const gantry_env* env, std::int64_t id, std::int64_t group,
+                      const gantry_tensor& to) const;
+  Status prepare_import(std::int64_t id, std::string_view metadata);
+  Status import_group(const gantry_env* env, std::int64_t id, std::int64_t group,
+                      const gantry_tensor& from);
+  Status finish_import(std::int64_t id);
+
  private:
   AttentionCache(const Host& host, CacheArguments arguments, std::shared_ptr<StorageMemory> memory)
       : host_(host),
@@ -105,6 +131,13 @@ class AttentionCache {
   Status check_rows(std::string_view name, const gantry_tensor& found, std::int64_t heads) const;
   Status check_output(const Output& to) const;
   Result<std::size_t> layer_of(std::int64_t layer) const;
+  Status check_new_rows(std::string_view name, const gantry_tensor& found,
+                        std::int64_t heads) const;
+  Status attend_tokens(const gantry_env* env, std::size_t layer, const NewTokens& tokens,
+                       double sm_scale, const gantry_tensor& out) const;
+  Status check_no_import() const;
+  Result<std::int32_t> stored_tokens(std::int64_t id) const;
+  Status check_group(std::int64_t group, const gantry_tensor& data, std::int32_t tokens) const;
   Status copy_page(const gantry_env* env, const KvPageCopy& copy);
   TensorArgument temporary(const StorageMemory::Block& memory, std::int64_t heads) const;
   TensorArgument lse(const StorageMemory::Block& memory) const;
@@ -120,6 +153,8 @@ class AttentionCache {
   KvForward pass_{sequences_};
   // By layer.
   std::vector<StorageMemory::Block> pages_;
+  // While a checkpoint is imported: the layers that are in the pages.
+  std::optional<std::vector<bool>> imported_;
   StorageMemory::Block q_, k_, v_, out_, lse_, other_lse_;
   KvDeviceTables tables_{host_, arguments_.device, pass_};
   AttentionKernels kernels_{host_, arguments_, pass_, tables_};

@@ -161,6 +161,13 @@ Status read_kernels(const Host& host, const Call& call, CacheArguments& cache) {
 }  // namespace
 
 Result<CacheArguments> read_cache_arguments(const Host& host, const Call& call) {
+  // The functions of caches before v0.20 begin where the scale of rotary embeddings is now.
+  if (call.args.size() > rope_scale_at && call.args[rope_scale_at].kind == GANTRY_FUNCTION) {
+    return unsupported(call.usage.substr(0, call.usage.find('(')),
+                       ": the KV cache is one of TVM 0.16 to 0.19, which has other arguments; "
+                       "export the model with TVM 0.20 or later")
+        .with_reason("KV_ATTENTION");
+  }
   GANTRY_CHECK(call.count_is(argument_count, argument_count + 1));
   CacheArguments cache;
   GANTRY_TRY(const auto config, call.shape(config_at));

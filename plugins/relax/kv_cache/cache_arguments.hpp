@@ -57,7 +57,7 @@ constexpr std::string_view cache_create_usage =
 // returns  INVALID      an argument is of another kind or out of range, or a kernel that the cache
 //                       requires is absent
 //          UNSUPPORTED  attention kinds other than multi-head attention, kernels of FlashInfer,
-//                       transfer of keys and values between processes
+//                       transfer of keys and values between processes; a cache of TVM before 0.20
 Result<CacheArguments> read_cache_arguments(const Host& host, const Call& call);
 
 }  // namespace gantry::relax

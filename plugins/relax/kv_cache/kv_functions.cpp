@@ -185,6 +185,18 @@ Result<Value> attention_with_fused_qkv(const Host& host, const Call& call) {
   return Value();
 }
 
+Result<Value> attention_with_shared_kv(const Host& host, const Call& call) {
+  GANTRY_TRY(AttentionCache* const cache, paged_cache(host, call, 7));
+  GANTRY_TRY(const std::int64_t layer, call.integer(1));
+  GANTRY_TRY(const double sm_scale, call.real(2));
+  GANTRY_TRY(const gantry_tensor* q, call.tensor(3));
+  GANTRY_TRY(const gantry_tensor* k, call.tensor(4));
+  GANTRY_TRY(const gantry_tensor* v, call.tensor(5));
+  GANTRY_TRY(const gantry_tensor* out, call.tensor(6));
+  GANTRY_CHECK(cache->attend_shared(call.env, layer, sm_scale, *q, *k, *v, *out));
+  return Value();
+}
+
 Result<Value> self_attention(const Host& host, const Call& call) {
   GANTRY_TRY(AttentionCache* const cache, paged_cache(host, call, 8));
   GANTRY_TRY(const std::int64_t layer, call.integer(1));
@@ -215,6 +227,60 @@ Result<Value> merge_attn_output(const Host& host, const Call& call) {
   GANTRY_TRY(const Value out, host.keep(call.args[1]));
   GANTRY_TRY(const Value lse, host.keep(call.args[2]));
   return host.array({out, lse});
+}
+
+Result<Value> checkpoint_metadata(const Host& host, const Call& call) {
+  GANTRY_TRY(AttentionCache* const cache, paged_cache(host, call, 2));
+  GANTRY_TRY(const std::int64_t id, call.integer(1));
+  GANTRY_TRY(const std::string text, cache->checkpoint(id));
+  return host.text(text);
+}
+
+Result<Value> layout_hash(const Host& host, const Call& call) {
+  GANTRY_TRY(AttentionCache* const cache, paged_cache(host, call, 1));
+  return host.text(cache->layout());
+}
+
+// The arguments of an import or an export.
+struct CheckpointGroup {
+  AttentionCache* cache;
+  std::int64_t id, group;
+  const gantry_tensor* data;
+};
+Result<CheckpointGroup> checkpoint_group(const Host& host, const Call& call) {
+  CheckpointGroup group{};
+  GANTRY_TRY(group.cache, paged_cache(host, call, 4));
+  GANTRY_TRY(group.id, call.integer(1));
+  GANTRY_TRY(group.group, call.integer(2));
+  GANTRY_TRY(group.data, call.tensor(3));
+  return group;
+}
+
+Result<Value> export_page_group(const Host& host, const Call& call) {
+  GANTRY_TRY(const CheckpointGroup to, checkpoint_group(host, call));
+  GANTRY_CHECK(to.cache->export_group(call.env, to.id, to.group, *to.data));
+  return Value();
+}
+
+Result<Value> prepare_import(const Host& host, const Call& call) {
+  GANTRY_TRY(AttentionCache* const cache, paged_cache(host, call, 3));
+  GANTRY_TRY(const std::int64_t id, call.integer(1));
+  GANTRY_TRY(const std::string_view metadata, call.text(2));
+  GANTRY_CHECK(cache->prepare_import(id, metadata));
+  return Value();
+}
+
+Result<Value> import_page_group(const Host& host, const Call& call) {
+  GANTRY_TRY(const CheckpointGroup from, checkpoint_group(host, call));
+  GANTRY_CHECK(from.cache->import_group(call.env, from.id, from.group, *from.data));
+  return Value();
+}
+
+Result<Value> finish_import(const Host& host, const Call& call) {
+  GANTRY_TRY(AttentionCache* const cache, paged_cache(host, call, 2));
+  GANTRY_TRY(const std::int64_t id, call.integer(1));
+  GANTRY_CHECK(cache->finish_import(id));
+  return Value();
 }
 
 Result<Value> rnn_create(const Host& host, const Call& call,
@@ -293,6 +359,9 @@ constexpr Builtin paged_rows[] = {
     {"vm.builtin.attention_kv_cache_attention_with_fused_qkv",
      "attention_kv_cache_attention_with_fused_qkv(cache, layer, sm_scale, qkv, out)",
      with_kind<attention_with_fused_qkv>},
+    {"vm.builtin.attention_kv_cache_attention_with_shared_kv",
+     "attention_kv_cache_attention_with_shared_kv(cache, layer, sm_scale, q, k, v, out)",
+     with_kind<attention_with_shared_kv>},
     {"vm.builtin.attention_kv_cache_self_attention",
      "attention_kv_cache_self_attention(cache, layer, sm_scale, q, k, v, out, lse)",
      with_kind<self_attention>},
@@ -302,6 +371,20 @@ constexpr Builtin paged_rows[] = {
     {"vm.builtin.attention_kv_cache_merge_attn_output_inplace",
      "attention_kv_cache_merge_attn_output_inplace(cache, out, lse, other_out, other_lse)",
      with_kind<merge_attn_output>},
+    {"vm.builtin.attention_kv_cache_get_checkpoint_metadata",
+     "attention_kv_cache_get_checkpoint_metadata(cache, sequence)", with_kind<checkpoint_metadata>},
+    {"vm.builtin.attention_kv_cache_get_layout_hash", "attention_kv_cache_get_layout_hash(cache)",
+     with_kind<layout_hash>},
+    {"vm.builtin.attention_kv_cache_export_page_group",
+     "attention_kv_cache_export_page_group(cache, sequence, group, out)",
+     with_kind<export_page_group>},
+    {"vm.builtin.attention_kv_cache_prepare_import",
+     "attention_kv_cache_prepare_import(cache, sequence, metadata)", with_kind<prepare_import>},
+    {"vm.builtin.attention_kv_cache_import_page_group",
+     "attention_kv_cache_import_page_group(cache, sequence, group, data)",
+     with_kind<import_page_group>},
+    {"vm.builtin.attention_kv_cache_finish_import",
+     "attention_kv_cache_finish_import(cache, sequence)", with_kind<finish_import>},
     {"vm.builtin.rnn_state_create",
      "rnn_state_create(layers, sequences, history, gets, sets, values)", nullptr,
      with_kind_counted<rnn_create>},

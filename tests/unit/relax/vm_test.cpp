@@ -299,8 +299,7 @@ TEST_P(AbsentFunction, IsNamedWhenAMachineRequiresIt) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Caches, AbsentFunction,
-                         ::testing::Values("attention_kv_cache_attention_with_shared_kv",
-                                           "attention_kv_cache_append_mla_kv",
+                         ::testing::Values("attention_kv_cache_append_mla_kv",
                                            "attention_kv_cache_debug_get_kv_mla",
                                            "kv_cache_disagg_prepare_recv",
                                            "kv_cache_disagg_mark_send"),

@@ -204,6 +204,194 @@ TEST_F(AttentionCacheTest, AttendsWithoutFusedQkv) {
   }
 }
 
+TEST_F(AttentionCacheTest, AttendsWithKeysAndValuesOfAnotherLayer) {
+  for (const std::int64_t before : {std::int64_t{0}, std::int64_t{6}}) {
+    for (const std::int64_t count : {std::int64_t{1}, std::int64_t{3}}) {
+      SCOPED_TRACE(concat(before, " tokens, then ", count));
+      rope_mode = 0;
+      sequences.clear();
+      create(small);
+      ASSERT_EQ(add(0), "");
+      if (before > 0) forward({0}, {before});
+      ASSERT_EQ(begin({0}, {count}), "");
+      const Value qkv = tensor({count, query_heads + 2, dimension});
+      const Value out = tensor({count, query_heads, dimension});
+      const gantry_value scale = float_value(sm_scale);
+      ASSERT_EQ(failure("attention_kv_cache_attention_with_fused_qkv",
+                        {cache.get(), int_value(1), scale, qkv.get(), out.get()}),
+                "");
+      // One row more than tokens, as models with padding have.
+      const Value q = tensor({count + 1, query_heads, dimension});
+      const Value k = tensor({count + 1, 1, dimension}), v = tensor({count + 1, 1, dimension});
+      std::vector<Key> keys;
+      for (const Token& token : sequences.at(0)) keys.push_back(token[1]);
+      auto* k_data = reinterpret_cast<float*>(fake.memory_of(*k.tensor()));
+      auto* v_data = reinterpret_cast<float*>(fake.memory_of(*v.tensor()));
+      for (std::int64_t row = 0; row < count; ++row) {
+        const std::int64_t first = row * (query_heads + 2) + query_heads;
+        const Key key{vector_of(qkv, first), vector_of(qkv, first + 1)};
+        std::ranges::copy(key.k, k_data + row * dimension);
+        std::ranges::copy(key.v, v_data + row * dimension);
+      }
+      const Value shared = tensor({count + 1, query_heads, dimension});
+
+      ASSERT_EQ(
+          failure("attention_kv_cache_attention_with_shared_kv",
+                  {cache.get(), int_value(1), scale, q.get(), k.get(), v.get(), shared.get()}),
+          "");
+
+      for (std::int64_t row = 0; row < count; ++row) {
+        keys.push_back({vector_of(k, row), vector_of(v, row)});
+        EXPECT_NEAR(vector_of(shared, row * query_heads)[0],
+                    attend(vector_of(q, row * query_heads), keys, sm_scale).out[0], 1e-5);
+      }
+    }
+  }
+}
+
+TEST_F(AttentionCacheTest, RefusesTensorsOfSharedAttention) {
+  create(small);
+  ASSERT_EQ(add(0), "");
+  const Value q = tensor({2, query_heads, dimension}), k = tensor({2, 1, dimension});
+  const auto attend_shared = [&](const Value& q, const Value& k, const Value& v, const Value& out) {
+    return failure(
+        "attention_kv_cache_attention_with_shared_kv",
+        {cache.get(), int_value(0), float_value(1), q.get(), k.get(), v.get(), out.get()});
+  };
+  EXPECT_EQ(attend_shared(q, k, k, q),
+            "InternalError: attention requires a forward pass, kv_state_begin_forward begins one");
+  ASSERT_EQ(begin({0}, {2}), "");
+
+  const Value one = tensor({1, query_heads, dimension}), two = tensor({2, 2, dimension});
+  EXPECT_THAT(attend_shared(one, k, k, q), testing::StartsWith("InternalError: tensor `q` of "));
+  EXPECT_THAT(attend_shared(q, two, k, q), testing::StartsWith("InternalError: tensor `k` of "));
+  EXPECT_THAT(attend_shared(q, k, two, q), testing::StartsWith("InternalError: tensor `v` of "));
+  EXPECT_THAT(attend_shared(q, k, k, one), testing::StartsWith("InternalError: tensor `out` of "));
+}
+
+// A cache with a checkpoint of `tokens` tokens in each group.
+class CheckpointTest : public AttentionCacheTest {
+ protected:
+  Value export_group(std::int64_t group, std::int64_t pages) {
+    Value to = tensor({1, pages, 2, 1, 4, dimension});
+    EXPECT_EQ(failure("attention_kv_cache_export_page_group",
+                      {cache.get(), int_value(0), int_value(group), to.get()}),
+              "");
+    return to;
+  }
+  std::string import_group(std::int64_t group, const Value& from) {
+    return failure("attention_kv_cache_import_page_group",
+                   {cache.get(), int_value(0), int_value(group), from.get()});
+  }
+  std::string prepare(std::int64_t id, const gantry_value& metadata) {
+    return failure("attention_kv_cache_prepare_import", {cache.get(), int_value(id), metadata});
+  }
+  std::string finish() { return change("attention_kv_cache_finish_import", {0}); }
+  Value metadata() {
+    return call("attention_kv_cache_get_checkpoint_metadata", {cache.get(), int_value(0)}).value();
+  }
+};
+
+TEST_F(CheckpointTest, ContinuesASequenceInAnotherCache) {
+  for (const gantry_device_id where : {gantry::test::cpu, gantry::test::handles}) {
+    device = where;
+    sequences.clear();
+    create(small);
+    ASSERT_EQ(add(0), "");
+    ASSERT_EQ(add(5), "");
+    forward({0, 5}, {3, 3});
+    forward({0}, {7});
+    // Its pages are not in order, and slots of its last page had tokens.
+    ASSERT_EQ(pop(0, 1), "");
+    const Value text = metadata();
+    const Value groups[] = {export_group(0, 3), export_group(1, 3)};
+    EXPECT_EQ(vector_of(groups[1], 2 * 8 + 1), (Vector{0, 0})) << "a slot without a token";
+    sequences.erase(5);
+
+    create({4, 32, 16, 4, 0});
+    ASSERT_EQ(add(9), "");
+    ASSERT_EQ(prepare(0, text.get()), "");
+    EXPECT_EQ(import_group(1, groups[1]), "");
+    EXPECT_EQ(finish(), "InternalError: checkpoint lacks group 0 of 2");
+    EXPECT_EQ(import_group(1, groups[1]),
+              "InternalError: group 1 of a checkpoint was imported already");
+    EXPECT_EQ(import_group(0, groups[0]), "");
+    EXPECT_EQ(finish(), "");
+
+    EXPECT_EQ(query("get_total_sequence_length"), 9);
+    forward({0}, {2});
+    forward({0}, {1});
+  }
+}
+
+TEST_F(CheckpointTest, RefusesOtherChangesUntilItIsImported) {
+  create(small);
+  ASSERT_EQ(add(0), "");
+  forward({0}, {1});
+  const Value text = metadata();
+  const Value group = export_group(0, 1);
+  const std::string begun = "InternalError: KV cache imports a checkpoint, ";
+  ASSERT_EQ(prepare(0, text.get()), "");
+
+  for (const std::string& refused :
+       {add(1), remove(0), fork(0, 1, -1), pop(0, 1), begin({0}, {1}),
+        change("attention_kv_cache_enable_sliding_window_for_seq", {0, 4, 0}),
+        change("attention_kv_cache_get_checkpoint_metadata", {0}),
+        failure("attention_kv_cache_commit_accepted_token_tree_nodes",
+                {cache.get(), shape({0}), shape({0})}),
+        failure("attention_kv_cache_export_page_group",
+                {cache.get(), int_value(0), int_value(0), group.get()})})
+    EXPECT_EQ(refused, begun + "finish_import or kv_state_clear ends that");
+
+  EXPECT_EQ(change("kv_state_clear", {}), "");
+  EXPECT_EQ(import_group(0, group),
+            "InternalError: import of a checkpoint requires prepare_import before it");
+  EXPECT_EQ(finish(), "InternalError: import of a checkpoint requires prepare_import before it");
+}
+
+TEST_F(CheckpointTest, IsOfSequence0AndOfEveryLayer) {
+  create(small);
+  ASSERT_EQ(add(0), "");
+  forward({0}, {1});
+  const Value group = tensor({1, 1, 2, 1, 4, dimension});
+  const auto exported = [&](std::int64_t id, std::int64_t layer, const Value& to) {
+    return failure("attention_kv_cache_export_page_group",
+                   {cache.get(), int_value(id), int_value(layer), to.get()});
+  };
+
+  EXPECT_EQ(exported(9, 0, group),
+            "InternalError: checkpoint of a KV cache is of sequence 9, only 0 has one");
+  EXPECT_EQ(exported(0, 2, group), "InternalError: group of a checkpoint is 2, range is 0..1");
+  EXPECT_EQ(exported(0, -1, group), "InternalError: group of a checkpoint is -1, range is 0..1");
+  EXPECT_THAT(exported(0, 0, tensor({1, 2, 2, 1, 4, dimension})),
+              testing::StartsWith("InternalError: tensor `group` of attention is "));
+  EXPECT_EQ(prepare(1, metadata().get()),
+            "InternalError: checkpoint of a KV cache is imported to sequence 1, only 0 has one");
+  ASSERT_EQ(remove(0), "");
+  EXPECT_THAT(exported(0, 0, group), testing::HasSubstr("\"0\" cannot be found"));
+}
+
+TEST_F(CheckpointTest, HasMetadataThatAreChecked) {
+  create(small);
+  const std::string layout = "layers=2,heads=1,dimension=2,page=4,float32,rope=1";
+  EXPECT_EQ(*value_text(call("attention_kv_cache_get_layout_hash", {cache.get()})->get()), layout);
+  const std::string begin =
+      R"({"format":"gantry.kv_cache/1","layout":")" + layout + R"(","tokens":)";
+  const auto refused = [&](const std::string& text) { return prepare(0, kept(host.text(text))); };
+  const std::string of = "InternalError: checkpoint of a KV cache: ";
+
+  EXPECT_EQ(refused(begin + "69}"), of + "tokens is 69, this cache has room for 68");
+  EXPECT_EQ(refused(begin + "-1}"), of + "metadata has no number \"tokens\"");
+  EXPECT_EQ(refused("[]"), of + "metadata is no JSON object");
+  EXPECT_EQ(refused(std::string(4097, ' ')), of + "metadata has 4097 bytes, limit is 4096");
+  EXPECT_THAT(refused("{"), testing::StartsWith(of + "metadata: "));
+  EXPECT_EQ(refused("{}"), of + "metadata has no text \"format\", expected \"gantry.kv_cache/1\"");
+  EXPECT_EQ(refused(R"({"format":"x"})"), of + R"(format is "x", expected "gantry.kv_cache/1")");
+  EXPECT_EQ(refused(R"({"format":"gantry.kv_cache/1","layout":"x"})"),
+            of + "layout is \"x\", expected \"" + layout + "\"");
+  EXPECT_EQ(refused(begin + "0}"), "") << "a sequence without tokens";
+}
+
 TEST_F(AttentionCacheTest, KeepsChainsOfAcceptedTokens) {
   create(small);
   ASSERT_EQ(add(0), "");

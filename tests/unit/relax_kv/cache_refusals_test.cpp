@@ -57,6 +57,13 @@ TEST_F(AttentionCacheTest, RefusesArgumentsOfCreation) {
   EXPECT_EQ(with(8, int_value(3)), "InternalError: argument 8 (rope_mode) is 3, range is 0..2");
   EXPECT_EQ(with(8, int_value(-1)), "InternalError: argument 8 (rope_mode) is -1, range is 0..2");
   EXPECT_EQ(with(9, none), "TypeError: argument 9 (rope_scale) is none, expected a float");
+  std::vector<gantry_value> old = arguments(small);
+  old.resize(25);
+  old.at(9) = kernels.function("append");
+  EXPECT_EQ(failure(name, old),
+            "InternalError: " + name +
+                ": the KV cache is one of TVM 0.16 to 0.19, which has other arguments; export the "
+                "model with TVM 0.20 or later");
   EXPECT_EQ(with(10, none), "TypeError: argument 10 (rope_theta) is none, expected a float");
   EXPECT_EQ(with(10, float_value(1e6)), "");
   EXPECT_EQ(with(11, none), "");
