@@ -75,10 +75,10 @@ TEST(Draw, IsColouredByWhatBenchPrints) {
                                      without_graphviz);
 
   EXPECT_EQ(picture.status, 0) << picture.err;
-  EXPECT_THAT(picture.out, HasSubstr("<g class=\"n call h3\"><title>fused_nn_softmax\n"));
+  EXPECT_THAT(picture.out, HasSubstr("<g class=\"n call h3\"><title>fused_nn_softmax&#10;"));
   EXPECT_THAT(picture.out, HasSubstr(">25.0 %, 1.00 us</text>"));
   EXPECT_THAT(picture.out,
-              HasSubstr("<g class=\"n call h8\"><title>fused_nn_contrib_dense_pack_add\n"));
+              HasSubstr("<g class=\"n call h8\"><title>fused_nn_contrib_dense_pack_add&#10;"));
   EXPECT_THAT(picture.out, HasSubstr(">75.0 %; not drawn: 0.0 %</text>"));
 }
 

@@ -108,8 +108,8 @@ TEST(Report, EscapesWhatItShowsAndStatesWhatFailed) {
   EXPECT_THAT(text, HasSubstr("<td>median 2.00 us of 20 runs</td>"));
   EXPECT_THAT(text, HasSubstr("<li>no drawing: &lt;why&gt;</li>"));
   EXPECT_THAT(text, HasSubstr("<p class=\"missing\">the command was ended by signal 11</p>"));
-  EXPECT_THAT(text, HasSubstr("<pre>&lt;script&gt;\n</pre>"));
-  EXPECT_THAT(text, HasSubstr("<title>add&lt;k&gt;\n60.0 us</title>"));
+  EXPECT_THAT(text, HasSubstr("<pre>&lt;script&gt;&#10;</pre>"));
+  EXPECT_THAT(text, HasSubstr("<title>add&lt;k&gt;&#10;60.0 us</title>"));
   EXPECT_THAT(text, HasSubstr("<th scope=\"row\">mapped file</th><td>2.0 KiB</td>"));
   EXPECT_THAT(text, Not(HasSubstr("<script")));
 }

@@ -251,7 +251,7 @@ TEST(Profile, SetsSharesAndColours) {
   EXPECT_DOUBLE_EQ(flow.share, 0.125);
   EXPECT_DOUBLE_EQ(drawing.other_share, 0.125);
   const std::string svg = text_of(write_svg, placed_layered(drawing));
-  EXPECT_THAT(svg, HasSubstr("<g class=\"n call h8\"><title>op1\n37.5 % of 75.0 % in 2 places"));
+  EXPECT_THAT(svg, HasSubstr("<g class=\"n call h8\"><title>op1&#10;37.5 % of 75.0 % in 2 places"));
   EXPECT_THAT(svg, HasSubstr(">main  (12.5 % in the function itself)</text>"));
   EXPECT_THAT(svg, HasSubstr(">37.5 %; not drawn: 12.5 %</text>"));
   EXPECT_THAT(text_of(write_page, placed_layered(drawing)),
