@@ -20,6 +20,33 @@ gantry_tensor first_rows(const gantry_tensor& tensor, std::array<std::int64_t, 3
   return first;
 }
 
+// Parts of a page: for keys and values and each head, `tokens` rows of a page's slots.
+struct PageRows {
+  gantry_dtype dtype;
+  std::int64_t heads, page_size, dimension;
+
+  std::uint64_t bytes_of(std::int64_t elements) const {
+    return static_cast<std::uint64_t>(elements) * element_bytes(dtype);
+  }
+  // Copies the rows of a page to a page of another tensor.
+  Status copy(const Host& host, const gantry_env* env, const gantry_tensor& from,
+              std::int64_t from_page, const gantry_tensor& to, std::int64_t to_page,
+              std::int64_t tokens) const {
+    const bool is_whole = tokens == page_size;
+    const std::int64_t parts = is_whole ? 1 : 2 * heads;
+    const std::int64_t page = 2 * heads * page_size * dimension;
+    const std::int64_t size = is_whole ? page : tokens * dimension;
+    for (std::int64_t part = 0; part < parts; ++part) {
+      const std::int64_t begin = part * page_size * dimension;
+      TensorArgument source(from, dtype, from.byte_offset + bytes_of(from_page * page + begin),
+                            {size});
+      TensorArgument target(to, dtype, to.byte_offset + bytes_of(to_page * page + begin), {size});
+      GANTRY_CHECK(host.tensor_copy(source.get(), target.get(), env));
+    }
+    return {};
+  }
+};
+
 }  // namespace
 
 Result<std::unique_ptr<AttentionCache>> AttentionCache::create(
@@ -59,6 +86,12 @@ Status AttentionCache::allocate() {
 Status AttentionCache::check_no_import() const {
   if (!imported_) return {};
   return invalid("KV cache imports a checkpoint, finish_import or kv_state_clear ends that")
+      .with_reason("KV_CHECKPOINT");
+}
+
+Status AttentionCache::check_import() const {
+  if (imported_) return {};
+  return invalid("import of a checkpoint requires prepare_import before it")
       .with_reason("KV_CHECKPOINT");
 }
 
@@ -246,36 +279,34 @@ Status AttentionCache::attend(const gantry_env* env, std::int64_t layer_id, doub
 }
 
 Status AttentionCache::attend_shared(const gantry_env* env, std::int64_t layer_id, double sm_scale,
-                                     const gantry_tensor& all_q, const gantry_tensor& all_k,
-                                     const gantry_tensor& all_v, const gantry_tensor& all_out) {
+                                     const NewTokens& all, const gantry_tensor& all_out) {
   GANTRY_TRY(const std::size_t layer, layer_of(layer_id));
   const CacheArguments& a = arguments_;
-  GANTRY_CHECK(check_new_rows("q", all_q, a.query_heads));
-  const std::int64_t rows = all_q.shape[0];
+  GANTRY_CHECK(check_new_rows("q", all.q, a.query_heads));
+  const std::int64_t rows = all.q.shape[0];
   const std::int64_t keys[] = {rows, a.kv_heads, a.dimension};
   const std::int64_t queries[] = {rows, a.query_heads, a.dimension};
-  GANTRY_CHECK(check_tensor("k", all_k, a.dtype, keys));
-  GANTRY_CHECK(check_tensor("v", all_v, a.dtype, keys));
+  GANTRY_CHECK(check_tensor("k", all.k, a.dtype, keys));
+  GANTRY_CHECK(check_tensor("v", all.v, a.dtype, keys));
   GANTRY_CHECK(check_tensor("out", all_out, a.dtype, queries));
 
   const std::int64_t count = pass_.tables().tokens;
   std::array<std::int64_t, 3> q_extents, k_extents, v_extents, out_extents;
-  const gantry_tensor q = first_rows(all_q, q_extents, count);
-  const gantry_tensor k = first_rows(all_k, k_extents, count);
-  const gantry_tensor v = first_rows(all_v, v_extents, count);
+  const gantry_tensor q = first_rows(all.q, q_extents, count);
+  const gantry_tensor k = first_rows(all.k, k_extents, count);
+  const gantry_tensor v = first_rows(all.v, v_extents, count);
   const gantry_tensor out = first_rows(all_out, out_extents, count);
   return attend_tokens(env, layer, {q, k, v}, sm_scale, out);
 }
 
 Status AttentionCache::attend_self(const gantry_env* env, std::int64_t layer, double sm_scale,
-                                   const gantry_tensor& q, const gantry_tensor& k,
-                                   const gantry_tensor& v, const Output& to) {
+                                   const NewTokens& tokens, const Output& to) {
   GANTRY_CHECK(layer_of(layer));
-  GANTRY_CHECK(check_rows("q", q, arguments_.query_heads));
-  GANTRY_CHECK(check_rows("k", k, arguments_.kv_heads));
-  GANTRY_CHECK(check_rows("v", v, arguments_.kv_heads));
+  GANTRY_CHECK(check_rows("q", tokens.q, arguments_.query_heads));
+  GANTRY_CHECK(check_rows("k", tokens.k, arguments_.kv_heads));
+  GANTRY_CHECK(check_rows("v", tokens.v, arguments_.kv_heads));
   GANTRY_CHECK(check_output(to));
-  return kernels_.attend_self(env, {q, k, v}, sm_scale, to);
+  return kernels_.attend_self(env, tokens, sm_scale, to);
 }
 
 Status AttentionCache::attend_cross(const gantry_env* env, std::int64_t layer_id, double sm_scale,
@@ -355,56 +386,35 @@ Result<std::string> AttentionCache::checkpoint(std::int64_t id) const {
   return checkpoint_text(arguments_, tokens);
 }
 
-namespace {
-
-// Parts of a page: for keys and values and each head, `tokens` rows of a page's slots.
-struct PageRows {
-  gantry_dtype dtype;
-  std::int64_t heads, page_size, dimension;
-
-  std::uint64_t bytes_of(std::int64_t elements) const {
-    return static_cast<std::uint64_t>(elements) * element_bytes(dtype);
+// Copies the tokens of sequence 0 from the pages of a layer to those of `stored`, or back.
+Status AttentionCache::copy_group(const gantry_env* env, std::int64_t group,
+                                  const gantry_tensor& stored, std::int32_t tokens,
+                                  bool imports) const {
+  const CacheArguments& a = arguments_;
+  const std::int32_t page_size = a.config.page_size;
+  std::pmr::vector<std::int32_t> slots(static_cast<std::size_t>(tokens),
+                                       sequences_.blocks().memory());
+  GANTRY_CHECK(sequences_.slots(0, 0, tokens, slots));
+  const PageRows rows{a.dtype, a.kv_heads, page_size, a.dimension};
+  const gantry_tensor& pages = *pages_[static_cast<std::size_t>(group)].tensor();
+  for (std::int32_t at = 0; at < tokens; at += page_size) {
+    const std::int32_t page = slots[static_cast<std::size_t>(at)] / page_size;
+    const std::int32_t place = at / page_size;
+    const std::int32_t count = std::min(page_size, tokens - at);
+    GANTRY_CHECK(imports ? rows.copy(host_, env, stored, place, pages, page, count)
+                         : rows.copy(host_, env, pages, page, stored, place, count));
   }
-  // Copies the rows of a page to a page of another tensor.
-  Status copy(const Host& host, const gantry_env* env, const gantry_tensor& from,
-              std::int64_t from_page, const gantry_tensor& to, std::int64_t to_page,
-              std::int64_t tokens) const {
-    const bool is_whole = tokens == page_size;
-    const std::int64_t parts = is_whole ? 1 : 2 * heads;
-    const std::int64_t page = 2 * heads * page_size * dimension;
-    const std::int64_t size = is_whole ? page : tokens * dimension;
-    for (std::int64_t part = 0; part < parts; ++part) {
-      const std::int64_t begin = part * page_size * dimension;
-      TensorArgument source(from, dtype, from.byte_offset + bytes_of(from_page * page + begin),
-                            {size});
-      TensorArgument target(to, dtype, to.byte_offset + bytes_of(to_page * page + begin), {size});
-      GANTRY_CHECK(host.tensor_copy(source.get(), target.get(), env));
-    }
-    return {};
-  }
-};
-
-}  // namespace
+  return {};
+}
 
 Status AttentionCache::export_group(const gantry_env* env, std::int64_t id, std::int64_t group,
                                     const gantry_tensor& to) const {
   GANTRY_CHECK(check_no_import());
   GANTRY_TRY(const std::int32_t tokens, stored_tokens(id));
   GANTRY_CHECK(check_group(group, to, tokens));
-  const CacheArguments& a = arguments_;
-  const std::int32_t page_size = a.config.page_size;
-  std::pmr::vector<std::int32_t> slots(static_cast<std::size_t>(tokens),
-                                       sequences_.blocks().memory());
-  GANTRY_CHECK(sequences_.slots(id, 0, tokens, slots));
   // What other sequences have left in the slots behind the last token is not exported.
   GANTRY_CHECK(fill_zeros(host_, to, env));
-  const PageRows rows{a.dtype, a.kv_heads, page_size, a.dimension};
-  const gantry_tensor& pages = *pages_[static_cast<std::size_t>(group)].tensor();
-  for (std::int32_t at = 0; at < tokens; at += page_size) {
-    GANTRY_CHECK(rows.copy(host_, env, pages, slots[static_cast<std::size_t>(at)] / page_size, to,
-                           at / page_size, std::min(page_size, tokens - at)));
-  }
-  return {};
+  return copy_group(env, group, to, tokens, false);
 }
 
 Status AttentionCache::prepare_import(std::int64_t id, std::string_view metadata) {
@@ -428,34 +438,20 @@ Status AttentionCache::prepare_import(std::int64_t id, std::string_view metadata
 
 Status AttentionCache::import_group(const gantry_env* env, std::int64_t id, std::int64_t group,
                                     const gantry_tensor& from) {
-  if (!imported_)
-    return invalid("import of a checkpoint requires prepare_import before it")
-        .with_reason("KV_CHECKPOINT");
+  GANTRY_CHECK(check_import());
   GANTRY_TRY(const std::int32_t tokens, stored_tokens(id));
   GANTRY_CHECK(check_group(group, from, tokens));
   const auto layer = static_cast<std::size_t>(group);
   if ((*imported_)[layer])
     return invalid("group ", group, " of a checkpoint was imported already")
         .with_reason("KV_CHECKPOINT");
-  const CacheArguments& a = arguments_;
-  const std::int32_t page_size = a.config.page_size;
-  std::pmr::vector<std::int32_t> slots(static_cast<std::size_t>(tokens),
-                                       sequences_.blocks().memory());
-  GANTRY_CHECK(sequences_.slots(id, 0, tokens, slots));
-  const PageRows rows{a.dtype, a.kv_heads, page_size, a.dimension};
-  for (std::int32_t at = 0; at < tokens; at += page_size) {
-    GANTRY_CHECK(rows.copy(host_, env, from, at / page_size, *pages_[layer].tensor(),
-                           slots[static_cast<std::size_t>(at)] / page_size,
-                           std::min(page_size, tokens - at)));
-  }
+  GANTRY_CHECK(copy_group(env, group, from, tokens, true));
   (*imported_)[layer] = true;
   return {};
 }
 
 Status AttentionCache::finish_import(std::int64_t id) {
-  if (!imported_)
-    return invalid("import of a checkpoint requires prepare_import before it")
-        .with_reason("KV_CHECKPOINT");
+  GANTRY_CHECK(check_import());
   GANTRY_CHECK(stored_tokens(id));
   const auto absent = std::ranges::find(*imported_, false);
   if (absent != imported_->end())

@@ -79,14 +79,12 @@ class AttentionCache {
   //
   // q, out   [tokens, query heads, dimension]; k, v: [tokens, kv heads, dimension]; more rows are ignored
   Status attend_shared(const gantry_env* env, std::int64_t layer, double sm_scale,
-                       const gantry_tensor& q, const gantry_tensor& k, const gantry_tensor& v,
-                       const gantry_tensor& out);
+                       const NewTokens& tokens, const gantry_tensor& out);
 
   using Output = AttentionOutput;
   // Attention of the new tokens to themselves, without the cache.
   Status attend_self(const gantry_env* env, std::int64_t layer, double sm_scale,
-                     const gantry_tensor& q, const gantry_tensor& k, const gantry_tensor& v,
-                     const Output& to);
+                     const NewTokens& tokens, const Output& to);
   // Attention to the tokens in the cache.
   Status attend_cross(const gantry_env* env, std::int64_t layer, double sm_scale,
                       const gantry_tensor& q, const Output& to);
@@ -136,6 +134,9 @@ class AttentionCache {
   Status attend_tokens(const gantry_env* env, std::size_t layer, const NewTokens& tokens,
                        double sm_scale, const gantry_tensor& out) const;
   Status check_no_import() const;
+  Status check_import() const;
+  Status copy_group(const gantry_env* env, std::int64_t group, const gantry_tensor& stored,
+                    std::int32_t tokens, bool imports) const;
   Result<std::int32_t> stored_tokens(std::int64_t id) const;
   Status check_group(std::int64_t group, const gantry_tensor& data, std::int32_t tokens) const;
   Status copy_page(const gantry_env* env, const KvPageCopy& copy);

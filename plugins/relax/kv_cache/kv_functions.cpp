@@ -185,15 +185,21 @@ Result<Value> attention_with_fused_qkv(const Host& host, const Call& call) {
   return Value();
 }
 
+// Arguments 3 to 5: queries, keys and values.
+Result<NewTokens> new_tokens(const Call& call) {
+  GANTRY_TRY(const gantry_tensor* q, call.tensor(3));
+  GANTRY_TRY(const gantry_tensor* k, call.tensor(4));
+  GANTRY_TRY(const gantry_tensor* v, call.tensor(5));
+  return NewTokens{*q, *k, *v};
+}
+
 Result<Value> attention_with_shared_kv(const Host& host, const Call& call) {
   GANTRY_TRY(AttentionCache* const cache, paged_cache(host, call, 7));
   GANTRY_TRY(const std::int64_t layer, call.integer(1));
   GANTRY_TRY(const double sm_scale, call.real(2));
-  GANTRY_TRY(const gantry_tensor* q, call.tensor(3));
-  GANTRY_TRY(const gantry_tensor* k, call.tensor(4));
-  GANTRY_TRY(const gantry_tensor* v, call.tensor(5));
+  GANTRY_TRY(const NewTokens tokens, new_tokens(call));
   GANTRY_TRY(const gantry_tensor* out, call.tensor(6));
-  GANTRY_CHECK(cache->attend_shared(call.env, layer, sm_scale, *q, *k, *v, *out));
+  GANTRY_CHECK(cache->attend_shared(call.env, layer, sm_scale, tokens, *out));
   return Value();
 }
 
@@ -201,11 +207,9 @@ Result<Value> self_attention(const Host& host, const Call& call) {
   GANTRY_TRY(AttentionCache* const cache, paged_cache(host, call, 8));
   GANTRY_TRY(const std::int64_t layer, call.integer(1));
   GANTRY_TRY(const double sm_scale, call.real(2));
-  GANTRY_TRY(const gantry_tensor* q, call.tensor(3));
-  GANTRY_TRY(const gantry_tensor* k, call.tensor(4));
-  GANTRY_TRY(const gantry_tensor* v, call.tensor(5));
+  GANTRY_TRY(const NewTokens tokens, new_tokens(call));
   GANTRY_TRY(const AttentionCache::Output to, output(call, 6));
-  GANTRY_CHECK(cache->attend_self(call.env, layer, sm_scale, *q, *k, *v, to));
+  GANTRY_CHECK(cache->attend_self(call.env, layer, sm_scale, tokens, to));
   return Value();
 }
 
