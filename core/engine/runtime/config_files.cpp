@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/runtime/config_files.hpp"
 
-#include <gantry/directory.hpp>
 #include "core/base/text_file.hpp"
 #include "core/plugins/manifest/null_file.hpp"
 
+#include <gantry/directory.hpp>
 #include <gantry/ownership.hpp>
 
 #include <filesystem>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plugins/choice/unclaimed.hpp"
 
-#include <gantry/directory.hpp>
 #include "core/plugins/library/plugin_note.hpp"
 #include "core/plugins/manifest/machine_traits.hpp"
+
+#include <gantry/directory.hpp>
 
 #include <sys/stat.h>
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plugins/library/linker.hpp"
 
-#include <gantry/directory.hpp>
 #include "core/base/mapping.hpp"
 #include "core/base/replace_text.hpp"
 #include "core/base/text.hpp"
 
 #include <gantry/byte_reader.hpp>
+#include <gantry/directory.hpp>
 #include <gantry/join.hpp>
 
 #include <dlfcn.h>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plugins/manifest/search_path.hpp"
 
-#include <gantry/directory.hpp>
 #include "core/plugins/manifest/machine_traits.hpp"
+
+#include <gantry/directory.hpp>
 
 #include <algorithm>
 #include <filesystem>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/conformance/static/check.hpp"
 
-#include <gantry/directory.hpp>
 #include "core/base/reason.hpp"
 #include "core/plugins/manifest/search_path.hpp"
 #include "tools/conformance/static/check_case.hpp"
 
 #include <gantry/byte_count.hpp>
+#include <gantry/directory.hpp>
 #include <gantry/join.hpp>
 
 #include <algorithm>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Cases 2, 12, 13 and 15: the note, the digest and the other files of the package.
-#include <gantry/directory.hpp>
 #include "core/base/digest/digest.hpp"
 #include "core/base/sanitizer.hpp"
 #include "core/plugins/library/compatible.hpp"
 #include "core/plugins/trust/signature_file.hpp"
 #include "tools/conformance/static/check_case.hpp"
 
+#include <gantry/directory.hpp>
 #include <gantry/join.hpp>
 
 #include <algorithm>

@@ -3,11 +3,11 @@
 
 #include "core/formats/archive/archive_members.hpp"
 
-#include <gantry/directory.hpp>
 #include "core/base/mapped_file.hpp"
 #include "core/formats/arrays/gunzip.hpp"
 #include "core/plugins/manifest/search_path.hpp"
 
+#include <gantry/directory.hpp>
 #include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
 

@@ -3,11 +3,11 @@
 
 #include "tools/gantry/install/staging_directory.hpp"
 
-#include <gantry/directory.hpp>
 #include "core/base/replace_text.hpp"
 #include "core/base/text_file.hpp"
 #include "core/plugins/manifest/manifest.hpp"
 
+#include <gantry/directory.hpp>
 #include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
 

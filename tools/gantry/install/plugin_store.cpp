@@ -4,11 +4,11 @@
 #include "tools/gantry/install/plugin_files.hpp"
 #include "tools/gantry/install/staging_directory.hpp"
 
-#include <gantry/directory.hpp>
 #include "core/base/reason.hpp"
 #include "core/base/replace_file.hpp"
 #include "core/plugins/library/inspect.hpp"
 
+#include <gantry/directory.hpp>
 #include <gantry/quoted.hpp>
 
 #include <stdlib.h>
