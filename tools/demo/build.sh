@@ -9,7 +9,7 @@ step() { printf '\n== %s\n' "$*"; }
 step "packages: what the build requires; a minute, if they are missing"
 tools/dev/install-dependencies build
 
-step "build, four minutes on two CPUs, and beside it the packages of the drivers on which the demo runs"
+step "build, seven minutes on two CPUs, and beside it the packages of the drivers on which the demo runs"
 drivers=$(mktemp)
 trap 'rm -f "$drivers"' EXIT
 tools/dev/install-dependencies run >"$drivers" 2>&1 &
