@@ -353,8 +353,9 @@ class PassedOutputs {
     if (!signature_.own.outputs()) return {};
     const std::size_t count = signature_.own.outputs()->size();
     GANTRY_CHECK(check_count(run, count));
-    passed_.resize(count);
+    // before `passed_`, for which the destructor reads it
     is_filled_.resize(count);
+    passed_.resize(count);
     made_.resize(count);
     for (std::uint32_t i = 0; i < count; ++i) GANTRY_CHECK(prepare(i, given(run, i)));
     to.outputs = passed_.data();

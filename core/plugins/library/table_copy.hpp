@@ -104,10 +104,10 @@ class TableCopies {
       if (const auto at = copies_.find(table); at != copies_.end()) return at->second.get();
     }
     GANTRY_TRY(const Table copy, copy_table(table, subject));
+    // made before it is entered: an entry without a table would be found by the next call
+    auto kept = std::make_unique<const Table>(copy);
     const std::unique_lock lock(mutex_);
-    auto& location = copies_[table];
-    if (!location) location = std::make_unique<const Table>(copy);
-    return location.get();
+    return copies_.try_emplace(table, std::move(kept)).first->second.get();
   }
 
  private:
