@@ -4,6 +4,7 @@
 import gc
 import pathlib
 import struct
+import sys
 import tempfile
 import threading
 import traceback
@@ -13,6 +14,55 @@ import weakref
 import gantry
 import numpy
 import support
+
+
+class PrintedText(unittest.TestCase):
+    def print(self, runtime, *arguments):
+        runtime.function("relax.run.print")(*arguments)
+
+    def test_is_passed_to_output(self):
+        texts = []
+        runtime = gantry.Runtime(threads=1, output=texts.append)
+
+        self.print(runtime, "{} is {}", "x", numpy.arange(2, dtype="int64"))
+
+        self.assertEqual("".join(texts), "x is [0 1]\n")
+
+    def test_is_lost_if_output_raises(self):
+        def fail(text):
+            raise ValueError("too long")
+
+        seen = []
+        before, sys.unraisablehook = sys.unraisablehook, lambda report: seen.append(str(report.exc_value))
+        try:
+            self.print(gantry.Runtime(threads=1, output=fail), "text")
+        finally:
+            sys.unraisablehook = before
+
+        self.assertEqual(seen, ["too long"])
+
+    def test_goes_to_standard_output_without_output(self):
+        done = support.run_python('import gantry; gantry.Runtime().function("relax.run.print")("a text")')
+
+        self.assertEqual((done.stdout, done.stderr), ("a text\n", ""))
+
+    def test_lets_a_cycle_through_output_be_collected(self):
+        class Owner:
+            def write(self, text):
+                pass
+
+        owner = Owner()
+        owner.runtime = gantry.Runtime(threads=1, output=owner.write)
+        dead = weakref.ref(owner)
+
+        del owner
+        gc.collect()
+
+        self.assertIsNone(dead())
+
+    def test_needs_a_callable_output(self):
+        with self.assertRaisesRegex(TypeError, "3 is not callable"):
+            gantry.Runtime(output=3)
 
 
 class AddedFunctions(unittest.TestCase):

@@ -138,6 +138,7 @@ def new_runtime(
     plugins: Sequence[str],
     log_level: str,
     log: Callable[[int, str], None] | None,
+    output: Callable[[str], object] | None,
     only_these_plugins: bool,
     probe: bool,
     trace: bool,

@@ -50,6 +50,7 @@ class Runtime:
         only_these_plugins: bool = False,
         probe: bool = True,
         log_level: LogLevel | None = None,
+        output: Callable[[str], object] | None = None,
         trace: bool = False,
     ) -> None:
         """Reads the configuration and the manifests of plugins; opens no plugin.
@@ -61,6 +62,9 @@ class Runtime:
         only_these_plugins: search `plugins` only.
         probe: open plugins of other vendors in a child process first.
         log_level: what is logged. None: as configured.
+        output: called with each text that models print, with its line breaks, on the thread that
+            prints; an exception of it is reported as unraisable. None: standard output, with control
+            characters escaped.
         trace: record what the runtime does and when, for write_trace() and Model.profile().
         """
         # Imported here because logging takes a third of the time of `import gantry`.
@@ -73,6 +77,7 @@ class Runtime:
             "only_these_plugins": only_these_plugins,
             "probe": probe,
             "log_level": log_level,
+            "output": output,
             "trace": trace,
         }
         # of add_function()
@@ -83,6 +88,7 @@ class Runtime:
             self._options["plugins"],
             log_level or "",
             _log.write,
+            output,
             only_these_plugins,
             probe,
             trace,

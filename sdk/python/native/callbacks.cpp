@@ -72,7 +72,7 @@ struct CallbackCall {
   }
 
   OwnedValue run(const gantry_value* args, std::int32_t count) {
-    const nb::object function = nb::borrow(callback.function_);
+    const nb::object function = nb::borrow(callback.get());
     nb::list list;
     for (std::int32_t i = 0; i < count; ++i) list.append(argument(args[i]));
     nb::tuple arguments(list);
@@ -97,7 +97,7 @@ struct CallbackCall {
     if (!interpreter_runs())
       return gantry_fail(status, GANTRY_UNAVAILABLE, "PYTHON_ENDED", "Python has begun to end");
     const GilAcquired acquired;
-    if (callback.function_ == nullptr)
+    if (callback.get() == nullptr)
       return gantry_fail(status, GANTRY_UNAVAILABLE, "PYTHON_ENDED", "the runtime has ended");
     try {
       CallbackCall made{callback};
@@ -119,9 +119,7 @@ struct CallbackCall {
 };
 
 Callback::Callback(RuntimeRef runtime, nb::object function)
-    : owner_(runtime.owner()), handle_(runtime.operator->()), function_(function.release().ptr()) {}
-
-void Callback::empty() { Py_CLEAR(function_); }
+    : KeptFunction(std::move(function)), owner_(runtime.owner()), handle_(runtime.operator->()) {}
 
 gantry_function function_of(std::shared_ptr<Callback> callback) {
   static constexpr gantry_function_table table = {

@@ -16,19 +16,29 @@ namespace gantry::python {
 
 // One function of Python. The core keeps it until the runtime ends; the object of Python that has the
 // runtime empties it before, so that cycles through the function are collected.
-class Callback {
+class KeptFunction {
  public:
   // thread   of all: holds the GIL
+  explicit KeptFunction(nanobind::object function) : function_(function.release().ptr()) {}
+  void empty() { Py_CLEAR(function_); }
+  // returns  NULL: it was emptied
+  PyObject* get() const { return function_; }
+
+ private:
+  PyObject* function_;
+};
+
+// A function that compiled code calls by name.
+class Callback : public KeptFunction {
+ public:
+  // thread   holds the GIL
   Callback(RuntimeRef runtime, nanobind::object function);
-  void empty();
-  PyObject* function() const { return function_; }
 
  private:
   friend struct CallbackCall;
   // Borrowed: it empties this object when it ends.
   PyObject* owner_;
   const RuntimeHandle* handle_;
-  PyObject* function_;
 };
 
 // Returns a function for function_add.

@@ -45,14 +45,13 @@ struct Runtime {
   }
 
   RuntimeHandle handle;
-  std::vector<std::shared_ptr<Callback>> callbacks;
+  std::vector<std::shared_ptr<KeptFunction>> callbacks;
 };
 
 int traverse(PyObject* self, visitproc visit, void* arg) noexcept {
   Py_VISIT(Py_TYPE(self));
   if (!nb::inst_ready(self)) return 0;
-  for (const auto& callback : nb::inst_ptr<Runtime>(self)->callbacks)
-    Py_VISIT(callback->function());
+  for (const auto& callback : nb::inst_ptr<Runtime>(self)->callbacks) Py_VISIT(callback->get());
   return 0;
 }
 
@@ -65,24 +64,32 @@ PyType_Slot runtime_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse
                                {Py_tp_clear, reinterpret_cast<void*>(clear)},
                                {0, nullptr}};
 
+// Calls a function of Python with a text. An exception is printed, because nothing receives it.
+//
+// call     [in]   PyObject*(PyObject* text)
+// thread   holds the GIL; an exception may pass through it
+template <class Call>
+void pass_text(PyObject* function, gantry_bytes text, Call&& call) {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyObject* const decoded =
+      PyUnicode_DecodeUTF8(text.data, static_cast<Py_ssize_t>(text.size), "backslashreplace");
+  PyObject* const done = decoded != nullptr ? call(decoded) : nullptr;
+  if (done == nullptr) PyErr_WriteUnraisable(function);
+  Py_XDECREF(done);
+  Py_XDECREF(decoded);
+  PyErr_Restore(type, value, traceback);
+}
+
 void write_line(void* self, std::int32_t level, gantry_bytes line) {
   if (!interpreter_runs()) {
     std::fprintf(stderr, "gantry: %.*s\n", static_cast<int>(line.size), line.data);
     return;
   }
   const GilAcquired acquired;
-  // A line may be written while an exception passes through the thread.
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  PyObject* const text =
-      PyUnicode_DecodeUTF8(line.data, static_cast<Py_ssize_t>(line.size), "backslashreplace");
-  PyObject* const done =
-      text != nullptr ? PyObject_CallFunction(static_cast<PyObject*>(self), "iO", level, text)
-                      : nullptr;
-  if (done == nullptr) PyErr_WriteUnraisable(static_cast<PyObject*>(self));
-  Py_XDECREF(done);
-  Py_XDECREF(text);
-  PyErr_Restore(type, value, traceback);
+  const auto function = static_cast<PyObject*>(self);
+  pass_text(function, line,
+            [&](PyObject* text) { return PyObject_CallFunction(function, "iO", level, text); });
 }
 
 void destroy_sink(void* self) {
@@ -98,6 +105,27 @@ void destroy_sink(void* self) {
 gantry_log_sink log_sink(nb::object write) {
   if (write.is_none()) return {};
   return {write.release().ptr(), write_line, destroy_sink};
+}
+
+void write_output(void* self, gantry_bytes text) {
+  if (!interpreter_runs()) return;
+  const GilAcquired acquired;
+  const KeptFunction& write = **static_cast<std::shared_ptr<KeptFunction>*>(self);
+  if (write.get() == nullptr) return;
+  // It may be emptied during its call.
+  const nb::object function = nb::borrow(write.get());
+  pass_text(function.ptr(), text, [&](PyObject* decoded) {
+    return PyObject_CallFunctionObjArgs(function.ptr(), decoded, nullptr);
+  });
+}
+
+// Returns a sink that calls `write(text)` with the GIL, on the thread that prints.
+//
+// write    [in]   NULL: the sink is empty, and texts go to the standard output
+gantry_output_sink output_sink(const std::shared_ptr<KeptFunction>& write) {
+  if (!write) return {};
+  return {new std::shared_ptr<KeptFunction>(write), write_output,
+          [](void* self) { delete static_cast<std::shared_ptr<KeptFunction>*>(self); }};
 }
 
 // The memory of an object with the buffer protocol, in dense rows.
@@ -118,9 +146,16 @@ class Content {
   Py_buffer buffer_{};
 };
 
+// throws   TypeError
+void check_callable(const nb::object& function) {
+  if (PyCallable_Check(function.ptr()) != 0) return;
+  PyErr_Format(PyExc_TypeError, "%R is not callable", function.ptr());
+  throw nb::python_error();
+}
+
 Runtime new_runtime(int threads, const nb::str& config, const nb::object& plugins,
-                    std::string_view log_level, nb::object log, bool only_these_plugins,
-                    bool probes, bool traces) {
+                    std::string_view log_level, nb::object log, nb::object output,
+                    bool only_these_plugins, bool probes, bool traces) {
   const Texts paths = Texts::of_paths(plugins);
   const std::string config_file = path_in(config);
   gantry_runtime_options options{};
@@ -132,6 +167,12 @@ Runtime new_runtime(int threads, const nb::str& config, const nb::object& plugin
   options.plugin_path_count = paths.size();
   options.threads = threads;
   options.log_level = bytes_of(log_level);
+  std::shared_ptr<KeptFunction> write;
+  if (!output.is_none()) {
+    check_callable(output);
+    write = std::make_shared<KeptFunction>(std::move(output));
+  }
+  options.output = output_sink(write);
   options.log = log_sink(std::move(log));
   gantry_object* made = nullptr;
   CallStatus status;
@@ -140,10 +181,13 @@ Runtime new_runtime(int threads, const nb::str& config, const nb::object& plugin
     const GilReleased released;
     code = embed().runtime_new(&options, &made, status.out());
   }
+  if (code != GANTRY_OK && write) write->empty();
   status.check(code);
   OwnedObject runtime = OwnedObject::adopt(made);
   const gantry_host* const host = embed().host(made);
-  return Runtime({std::move(runtime), host});
+  Runtime with_callbacks({std::move(runtime), host});
+  if (write) with_callbacks.callbacks.push_back(std::move(write));
+  return with_callbacks;
 }
 
 struct LoadOptions {
@@ -237,10 +281,7 @@ nb::object empty(const Runtime& runtime, const std::vector<std::int64_t>& shape,
 }
 
 void add_function(Runtime& runtime, std::string_view name, nb::object function) {
-  if (PyCallable_Check(function.ptr()) == 0) {
-    PyErr_Format(PyExc_TypeError, "%R is not callable", function.ptr());
-    throw nb::python_error();
-  }
+  check_callable(function);
   auto callback = std::make_shared<Callback>(runtime.ref(), std::move(function));
   runtime.callbacks.push_back(callback);
   const gantry_function made = function_of(callback);
@@ -294,7 +335,7 @@ void bind_runtime(nb::module_& module) {
         return report_of(runtime.ref(), runtime.object(), what);
       });
   module.def("new_runtime", new_runtime, nb::arg(), nb::arg(), nb::arg(), nb::arg(),
-             nb::arg().none(), nb::arg(), nb::arg(), nb::arg());
+             nb::arg().none(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg());
 }
 
 }  // namespace gantry::python
