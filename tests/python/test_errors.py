@@ -89,9 +89,10 @@ class Errors(unittest.TestCase):
         self.assertEqual(caught.exception.code, gantry.Code.INVALID)
 
     def test_are_pickled(self):
-        error = gantry.Error("text", 1, "REASON", 3, 4, "errno")
+        error = gantry.Error("text", 1, "REASON", 3, 4, "errno", "ValueError", "frames")
 
         copy = pickle.loads(pickle.dumps(error))
 
         self.assertEqual((str(copy), copy.code, copy.reason), ("text", "malformed", "REASON"))
         self.assertEqual((copy.offset, copy.native_code, copy.native_domain), (3, 4, "errno"))
+        self.assertEqual((copy.kind, copy.backtrace), ("ValueError", "frames"))

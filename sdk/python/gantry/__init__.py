@@ -74,6 +74,10 @@ class Error(Exception):
     """Error number of the driver or the system."""
     native_domain: str
     """Origin of native_code: "errno", "CUDA", "OPENCL"; empty if there is none."""
+    kind: str
+    """Name of the error that compiled code raised: "ValueError"; empty if none was raised."""
+    backtrace: str
+    """Where it was raised, one line for each frame, the most recent last; may be empty."""
 
     def __init__(
         self,
@@ -83,16 +87,20 @@ class Error(Exception):
         offset: int | None = None,
         native_code: int | None = None,
         native_domain: str = "",
+        kind: str = "",
+        backtrace: str = "",
     ) -> None:
         if isinstance(code, int):
             code = _CODES[code] if 0 <= code < len(_CODES) else Code.BUG
         # All arguments, because pickle creates the error from them.
-        super().__init__(text, code, reason, offset, native_code, native_domain)
+        super().__init__(text, code, reason, offset, native_code, native_domain, kind, backtrace)
         self.code = code
         self.reason = reason
         self.offset = offset
         self.native_code = native_code
         self.native_domain = native_domain
+        self.kind = kind
+        self.backtrace = backtrace
 
     def __str__(self) -> str:
         return self.args[0]

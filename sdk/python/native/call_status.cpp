@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "call_status.hpp"
 
+#include <gantry/object.h>
+#include <gantry/result.hpp>
+
 #include <nanobind/nanobind.h>
 
 #include "callbacks.hpp"
@@ -15,16 +18,33 @@ nb::str decoded(std::string_view text) {
       PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));
 }
 
+// What the error object of a failed call states.
+struct Raised {
+  std::string_view kind;
+  std::string_view backtrace;
+};
+
+// lifetime of the result: as long as the object
+Raised raised_in(gantry_object* object) {
+  if (object == nullptr) return {};
+  gantry_value value{};
+  value.kind = object->kind;
+  value.object = object;
+  const gantry_error* const error = gantry_value_error(&value);
+  return error == nullptr ? Raised{} : Raised{view_of(error->kind), view_of(error->backtrace)};
+}
+
 [[noreturn]] void raise(gantry_code code, std::string_view reason, std::string_view text,
                         const nb::object& offset, const nb::object& native_code,
-                        std::string_view native_domain) {
+                        std::string_view native_domain, const Raised& raised) {
   const bool is_deadline = code == GANTRY_CANCELLED && reason == "DEADLINE";
   const char* const name = is_deadline           ? "DeadlineError"
                            : code == GANTRY_LOST ? "DeviceLostError"
                                                  : "Error";
   const nb::object type = nb::module_::import_("gantry").attr(name);
-  const nb::object error = type(decoded(text), nb::int_(code), decoded(reason), offset, native_code,
-                                decoded(native_domain));
+  const nb::object error =
+      type(decoded(text), nb::int_(code), decoded(reason), offset, native_code,
+           decoded(native_domain), decoded(raised.kind), decoded(raised.backtrace));
   PyErr_SetObject(type.ptr(), error.ptr());
   throw nb::python_error();
 }
@@ -41,16 +61,17 @@ void CallStatus::check(gantry_code code) {
   if (code == GANTRY_OK) return forget_callback_exception();
   const gantry_status& status = buffer_.status();
   if (status.code == GANTRY_OK)
-    raise(code, "", "no details are reported", nb::none(), nb::none(), "");
+    raise(code, "", "no details are reported", nb::none(), nb::none(), "", {});
   raise_callback_exception(buffer_.text());
   const std::string_view domain = status.native_domain;
   raise(code, status.reason, buffer_.text(),
         status.offset == UINT64_MAX ? nb::none() : nb::object(nb::int_(status.offset)),
-        domain.empty() ? nb::none() : nb::object(nb::int_(status.native_code)), domain);
+        domain.empty() ? nb::none() : nb::object(nb::int_(status.native_code)), domain,
+        raised_in(status.error));
 }
 
 void refuse(std::string_view reason, std::string_view text) {
-  raise(GANTRY_INVALID, reason, text, nb::none(), nb::none(), "");
+  raise(GANTRY_INVALID, reason, text, nb::none(), nb::none(), "", {});
 }
 
 }  // namespace gantry::python
