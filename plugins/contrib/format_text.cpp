@@ -10,7 +10,7 @@
 namespace gantry::contrib {
 namespace {
 
-// Of a field; no text is longer.
+// Of a field, and of all that a format adds to its own characters and to one text of each value.
 constexpr std::size_t max_width = std::size_t{1} << 20;
 
 // Bytes of the character at the beginning of a text.
@@ -74,7 +74,8 @@ std::optional<Field> field_of(std::string_view text) {
   return text.empty() ? std::optional(field) : std::nullopt;
 }
 
-void append_field(std::string& out, std::string_view value, const Field& field) {
+// returns  false: the text would have more than `max` bytes
+bool append_field(std::string& out, std::string_view value, const Field& field, std::size_t max) {
   if (field.precision) {
     std::size_t end = 0;
     for (std::size_t i = 0; i < *field.precision && end < value.size(); ++i)
@@ -83,10 +84,13 @@ void append_field(std::string& out, std::string_view value, const Field& field) 
   }
   const std::size_t count = character_count(value);
   const std::size_t missing = field.width > count ? field.width - count : 0;
+  const std::size_t room = max > out.size() ? max - out.size() : 0;
+  if (value.size() > room || missing > (room - value.size()) / field.fill.size()) return false;
   const std::size_t before = field.align == '>' ? missing : field.align == '^' ? missing / 2 : 0;
   for (std::size_t i = 0; i < before; ++i) out += field.fill;
   out += value;
   for (std::size_t i = before; i < missing; ++i) out += field.fill;
+  return true;
 }
 
 }  // namespace
@@ -94,6 +98,9 @@ void append_field(std::string& out, std::string_view value, const Field& field) 
 Result<std::string> format_texts(const Host& host, std::string_view format,
                                  std::span<const std::string> values) {
   const auto wrong = [&](std::string_view text) { return raised_error(host, "ValueError", text); };
+  // Fields repeat values, and fill as much as their widths state.
+  std::size_t max = format.size() + max_width;
+  for (const std::string& value : values) max += value.size();
   std::string out;
   std::size_t next = 0;
   bool is_numbered = false, is_automatic = false;
@@ -147,7 +154,8 @@ Result<std::string> format_texts(const Host& host, std::string_view format,
     }
     const auto field = field_of(rule);
     if (!field) return wrong(concat("Invalid format specifier ", quoted(rule), " for a text"));
-    append_field(out, values[index], *field);
+    if (!append_field(out, values[index], *field, max))
+      return wrong(concat("the format makes a text of more than ", max, " bytes"));
     i = end + 1;
   }
   return out;

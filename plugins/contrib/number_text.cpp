@@ -32,6 +32,8 @@ constexpr std::int64_t threshold = 1000, edge = 3;
 constexpr std::size_t line_width = 75;
 // that an array of NumPy has
 constexpr std::int32_t max_rank = 64;
+// of a text of arrays
+constexpr std::size_t max_text = std::size_t{256} << 10;
 
 // A decimal number: digits d0.d1d2... times ten to the power of `exponent`.
 struct Decimal {
@@ -395,8 +397,10 @@ class TensorText {
   bool is_summary_ = false;
 };
 
+// left     [in/out]  bytes that the items of arrays may have: an array may be an item of another one
+//                    twice, and that one of a third
 Result<std::string> value_lines_within(const Host& host, const gantry_env* env,
-                                       const gantry_value& value, int depth) {
+                                       const gantry_value& value, int depth, std::size_t& left) {
   // Items of arrays within each other.
   constexpr int max_depth = 64;
   if (const gantry_tensor* tensor = gantry_value_tensor(&value)) {
@@ -432,7 +436,14 @@ Result<std::string> value_lines_within(const Host& host, const gantry_env* env,
       GANTRY_TRY(const auto items, host.items(value.object));
       std::string text = "(";
       for (std::size_t i = 0; i < items.size(); ++i) {
-        GANTRY_TRY(const std::string item, value_lines_within(host, env, items[i], depth + 1));
+        GANTRY_TRY(const std::string item,
+                   value_lines_within(host, env, items[i], depth + 1, left));
+        const std::size_t bytes = 2 + (items[i].kind == GANTRY_ARRAY ? 0 : item.size());
+        if (bytes > left) {
+          return invalid("a text of arrays with more than ", max_text, " bytes is not supported")
+              .with_reason("ARGUMENT");
+        }
+        left -= bytes;
         text += (i == 0 ? "" : ", ") + item;
       }
       return text + ")";
@@ -457,7 +468,8 @@ Result<std::string> tensor_lines(const gantry_tensor& tensor) {
 
 Result<std::string> value_lines(const Host& host, const gantry_env* env,
                                 const gantry_value& value) {
-  return value_lines_within(host, env, value, 0);
+  std::size_t left = max_text;
+  return value_lines_within(host, env, value, 0, left);
 }
 
 }  // namespace gantry::contrib

@@ -80,9 +80,10 @@ class NormalNumbers {
 };
 
 Result<std::int64_t> count_of(const gantry_tensor& tensor) {
-  if (is_empty(tensor)) return 0;
+  const std::uint64_t unit = element_bytes(tensor.dtype);
+  if (is_empty(tensor) || unit == 0) return 0;
   GANTRY_TRY(const std::uint64_t bytes, tensor_bytes(shape_of(tensor), tensor.dtype));
-  return static_cast<std::int64_t>(bytes / element_bytes(tensor.dtype));
+  return static_cast<std::int64_t>(bytes / unit);
 }
 
 // The arguments of a distribution: seed, seed2, low, high, out, the first two since v0.24.

@@ -197,7 +197,8 @@ Result<Value> unique(const Services& services, const Call& call) {
   if (has_elements) {
     GANTRY_TRY(bytes, tensor_bytes(shape_of(*x), x->dtype));
   }
-  const auto size = static_cast<std::int64_t>(bytes / element_bytes(x->dtype));
+  const std::uint64_t unit = element_bytes(x->dtype);
+  const auto size = static_cast<std::int64_t>(unit == 0 ? 0 : bytes / unit);
   if (slices.is_flat) {
     slices.axis = {1, size, 1, 0};
   } else {
@@ -251,7 +252,6 @@ Result<Value> unique(const Services& services, const Call& call) {
   }
   std::vector<Value> results;
   GANTRY_TRY(Value values, services.host.tensor_new(compact_tensor(x->dtype, shape, cpu)));
-  const std::uint64_t unit = element_bytes(x->dtype);
   const char* const from = data_of<const char>(*x);
   char* const to = data_of<char>(*values.tensor());
   const std::int64_t inner = slices.axis.inner;

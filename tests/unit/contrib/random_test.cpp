@@ -142,8 +142,9 @@ INSTANTIATE_TEST_SUITE_P(
 TEST_F(Random, RefusesTensorsThatItCannotFill) {
   auto integers_ = integers({2}, {7, 7});
   Floats out = floats({2}, {7, 7});
-  gantry_tensor bits = out.tensor;
+  gantry_tensor bits = out.tensor, nothing = out.tensor;
   bits.dtype = {1, 1, 1};
+  nothing.dtype = {3, 0, 0};
 
   EXPECT_EQ(
       error_of("tvm.contrib.random.uniform", {float_value(0), float_value(1), integers_.value()})
@@ -156,6 +157,10 @@ TEST_F(Random, RefusesTensorsThatItCannotFill) {
       "8, 16 or 32 bits");
   EXPECT_EQ(
       error_of("tvm.contrib.random.random_fill", {tensor_ref_value(&bits)}).message,
+      "random_fill(out): argument 0 (out) is a tensor, expected a tensor of elements of 8, 16, "
+      "32 or 64 bits");
+  EXPECT_EQ(
+      error_of("tvm.contrib.random.random_fill", {tensor_ref_value(&nothing)}).message,
       "random_fill(out): argument 0 (out) is a tensor, expected a tensor of elements of 8, 16, "
       "32 or 64 bits");
   EXPECT_EQ(error_of("tvm.contrib.random.normal", {out.value()}).message,

@@ -151,6 +151,25 @@ TEST_F(RunFunctions, PrintThroughTheHost) {
                           "a.py:3: shape = (2,), dtype = float32, data =\n[1.  2.5]\n"));
 }
 
+TEST_F(RunFunctions, RefusesTextsOfArraysThatGrowWithEachLevel) {
+  Value array = host.array({Value(), Value()}).value();
+  for (int level = 0; level < 60; ++level) array = host.array({array, array}).value();
+
+  EXPECT_EQ(error_of("tvm.default_trace_action", {array.get()}).message,
+            "a text of arrays with more than 262144 bytes is not supported");
+  EXPECT_THAT(fake.output, IsEmpty());
+}
+
+TEST_F(RunFunctions, RefuseElementsWithoutBits) {
+  Floats x = floats({2, 0}, {});
+  x.tensor.dtype = {3, 0, 0};
+  const gantry_value none = int_value(0);
+
+  EXPECT_EQ(error_of("relax.run.unique", {x.value(), none, none, none, none}).message,
+            "unique(x, sorted, return_index, return_inverse, return_counts[, axis]): argument 0 "
+            "(x) is a tensor, expected a tensor of numbers");
+}
+
 TEST_F(RunFunctions, AssertionsFailWithTheirText) {
   Floats x = floats({2}, {1, 2.5F});
   std::uint8_t byte = 0;
@@ -213,6 +232,9 @@ INSTANTIATE_TEST_SUITE_P(
         Formatted{
             "{x}", {"a"}, "ValueError: field \"x\" of the format is not the number of a value"},
         Formatted{"{:d}", {"a"}, "ValueError: Invalid format specifier \"d\" for a text"},
+        Formatted{"{:1048576}{:1048576}",
+                  {"a", "b"},
+                  "ValueError: the format makes a text of more than 1048598 bytes"},
         Formatted{"{:99999999999}",
                   {"a"},
                   "ValueError: Invalid format specifier \"99999999999\" for a text"}));
