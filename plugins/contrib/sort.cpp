@@ -14,8 +14,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 namespace gantry::contrib {
@@ -127,6 +129,37 @@ struct ListKeys {
   std::uint64_t flip;
 
   std::uint64_t operator()(std::int64_t i) const { return key_of(from[i * step]) ^ flip; }
+
+  // Also true where an element is NaN.
+  bool may_have(std::int64_t i, std::uint64_t bound) const {
+    const Key last =
+        static_cast<Key>(std::min<std::uint64_t>(bound, std::numeric_limits<Key>::max()) ^ flip);
+    if constexpr (std::is_arithmetic_v<T>) {
+      // The elements themselves: their keys take longer.
+      const T number = number_of<T>(last);
+      if (flip != 0) return has_one(i, [number](T x) { return !(x < number); });
+      return has_one(i, [number](T x) { return !(x > number); });
+    } else {
+      if (flip != 0) return has_one(i, [last](T x) { return key_of(x) >= last; });
+      return has_one(i, [last](T x) { return key_of(x) <= last; });
+    }
+  }
+
+ private:
+  using Key = decltype(key_of(T{}));
+
+  // Without branches: a loop that compilers vectorise. Unrolled, because gcc does not do it at -O2.
+  template <class Matches>
+  bool has_one(std::int64_t begin, const Matches& matches) const {
+    const auto in = [&](const T* first, std::int64_t distance) {
+      Key found = 0;
+#pragma GCC unroll 8
+      for (std::int64_t i = 0; i < key_block; ++i)
+        found = static_cast<Key>(found | Key{matches(first[i * distance])});
+      return found != 0;
+    };
+    return step == 1 ? in(from + begin, 1) : in(from + begin * step, step);
+  }
 };
 // The same for lists with more elements than memory usually has, compiled once for all types.
 struct HugeListKeys {
@@ -137,6 +170,13 @@ struct HugeListKeys {
   std::int64_t first = 0;
 
   std::uint64_t operator()(std::int64_t i) const { return key(elements, first + i * step) ^ flip; }
+
+  bool may_have(std::int64_t i, std::uint64_t bound) const {
+    for (const std::int64_t end = i + key_block; i < end; ++i) {
+      if ((*this)(i) <= bound) return true;
+    }
+    return false;
+  }
 };
 
 template <class Record>
@@ -189,7 +229,8 @@ class ListSorter {
       GANTRY_TRY(summary, make_records(work, keys, records.data(), size));
     }
     buffer = buffer.first(records.size());
-    GANTRY_TRY(std::span<const Record> order, sort_records(work, summary, records, buffer));
+    GANTRY_TRY(std::span<const Record> order,
+               sort_records(work, summary, selects_ ? size - 1 : 0, records, buffer));
     Record* const spare = order.data() == buffer.data() ? records.data() : buffer.data();
     if (job_.lengths == nullptr) order = order.first(static_cast<std::size_t>(job_.count));
     if (job_.values != nullptr)

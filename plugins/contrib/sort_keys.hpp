@@ -51,6 +51,19 @@ constexpr std::uint64_t key_of(double number) {
   return detail::float_key<std::uint64_t>(std::bit_cast<std::uint64_t>(number), 0x7ff0000000000000);
 }
 
+// The number of a key.
+//
+// returns  NaN for the largest key of a float
+template <std::integral T>
+constexpr T number_of(std::make_unsigned_t<T> key) {
+  return static_cast<T>(key ^ key_of(T{}));
+}
+template <std::floating_point T, std::unsigned_integral Key>
+constexpr T number_of(Key key) {
+  constexpr Key sign = Key{1} << (std::numeric_limits<Key>::digits - 1);
+  return std::bit_cast<T>(static_cast<Key>((key & sign) != 0 ? key ^ sign : ~key));
+}
+
 // Calls visit(T{}) with the C++ type of an element.
 //
 // returns  false: there are no elements of this type

@@ -108,16 +108,18 @@ namespace detail {
 
 using DigitCounts = std::array<std::int64_t, 256>;
 
-// Moves records from one array to another, sorted by one digit of their keys.
-template <class Record>
-Status sort_by_digit(const Work& work, int digit, std::span<const Record> from, Record* to,
+// Moves records from one array to another, sorted by one digit. Those with the same digit stay in order.
+//
+// digit    [in]   unsigned(const Record&), below 256
+template <class Record, class Digit>
+Status sort_by_digit(const Work& work, const Digit& digit, std::span<const Record> from, Record* to,
                      std::vector<DigitCounts>& counts) {
   const auto size = static_cast<std::int64_t>(from.size());
   const Record* const records = from.data();
   GANTRY_CHECK(work.in_pieces(size, [&](Piece piece, std::int64_t number) {
     DigitCounts found{};
     const Status counted =
-        work.for_each(piece, [&](std::int64_t i) { ++found[records[i].digit(digit)]; });
+        work.for_each(piece, [&](std::int64_t i) { ++found[digit(records[i])]; });
     counts[static_cast<std::size_t>(number)] = found;
     return counted;
   }));
@@ -127,8 +129,8 @@ Status sort_by_digit(const Work& work, int digit, std::span<const Record> from, 
   }
   return work.in_pieces(size, [&](Piece piece, std::int64_t number) {
     DigitCounts places = counts[static_cast<std::size_t>(number)];
-    return work.for_each(
-        piece, [&](std::int64_t i) { to[places[records[i].digit(digit)]++] = records[i]; });
+    return work.for_each(piece,
+                         [&](std::int64_t i) { to[places[digit(records[i])]++] = records[i]; });
   });
 }
 
@@ -140,11 +142,15 @@ inline constexpr std::size_t small_list = 96;
 // Sorts records, by the digits of their keys.
 //
 // summary  [in]   as make_records() returns it
+// max_index
+//          [in]   the largest number of an element if the records are in any order; 0: they are in the
+//                 order of their elements
 // buffer   [in]   of as many records
 // returns  the sorted records: those of `records` or of `buffer`
 template <class Record>
 Result<std::span<Record>> sort_records(const Work& work, const KeySummary& summary,
-                                       std::span<Record> records, std::span<Record> buffer) {
+                                       std::int64_t max_index, std::span<Record> records,
+                                       std::span<Record> buffer) {
   if (summary.is_ascending) return records;
   if (summary.is_descending) {
     std::ranges::reverse(records);
@@ -155,16 +161,29 @@ Result<std::span<Record>> sort_records(const Work& work, const KeySummary& summa
     return records;
   }
   std::vector<detail::DigitCounts> counts(static_cast<std::size_t>(work.pieces));
-  for (int digit = 0; digit < Record::digits; ++digit) {
-    if (((summary.any ^ summary.all) >> (8 * digit) & 0xff) == 0) continue;
+  const auto sort_by = [&](const auto& digit) -> Status {
     GANTRY_CHECK(detail::sort_by_digit<Record>(work, digit, records, buffer.data(), counts));
     std::swap(records, buffer);
+    return {};
+  };
+  for (int at = 0; at < 64 && max_index >> at != 0; at += 8) {
+    GANTRY_CHECK(sort_by(
+        [at](const Record& record) { return static_cast<unsigned>(record.index() >> at & 0xff); }));
+  }
+  for (int digit = 0; digit < Record::digits; ++digit) {
+    if (((summary.any ^ summary.all) >> (8 * digit) & 0xff) == 0) continue;
+    GANTRY_CHECK(sort_by([digit](const Record& record) { return record.digit(digit); }));
   }
   return records;
 }
 
+// Elements that first_records() compares with one bound at a time.
+inline constexpr std::int64_t key_block = 64;
+
 // Returns the `count` first records of a list in any order, without making all.
 //
+// keys     [in]   also: keys.may_have(i, bound) is true if one of the `key_block` elements from element i
+//                 on has a key of at most `bound`
 // size     [in]   of the list, larger than count
 // chosen   [in]   memory for more than `count` records, twice as many for speed
 template <class Record, class Keys>
@@ -172,23 +191,48 @@ Result<std::span<Record>> first_records(const Work& work, const Keys& keys, std:
                                         std::int64_t count, std::span<Record> chosen) {
   const auto wanted = static_cast<std::size_t>(count);
   std::size_t held = 0;
-  // Keys from here on are not among the first: there are enough records with smaller keys, or with
-  // equal ones and smaller numbers.
-  std::uint64_t limit = UINT64_MAX;
-  bool has_limit = false;
+  // Larger keys are not among the first: there are enough records with keys up to it.
+  std::uint64_t bound = UINT64_MAX;
+  // All that are left have keys above those of the records that are held.
+  bool is_complete = false;
   const auto drop_others = [&] {
     const auto last = chosen.begin() + static_cast<std::ptrdiff_t>(wanted - 1);
     std::nth_element(chosen.begin(), last, chosen.begin() + static_cast<std::ptrdiff_t>(held));
     held = wanted;
-    limit = last->key();
-    has_limit = true;
+    return last->key();
   };
-  GANTRY_CHECK(work.for_each({0, size}, [&](std::int64_t i) {
+  const auto add = [&](std::int64_t i) {
     const std::uint64_t key = keys(i);
-    if (key >= limit && has_limit) return;
+    if (key > bound || is_complete) return;
     chosen[held++] = Record(key, i);
-    if (held == chosen.size()) drop_others();
-  }));
+    if (held != chosen.size()) return;
+    // Of equal keys those with smaller numbers are held.
+    const std::uint64_t last = drop_others();
+    is_complete = last == 0;
+    bound = is_complete ? 0 : last - 1;
+  };
+  // Some of the elements, from the whole list, give the first bound: in a list that is sorted the
+  // other way each element would be among the first until then. Numbers are not compared, so elements
+  // with an equal key may come first.
+  const std::int64_t step = size / std::max<std::int64_t>(count, size / key_block);
+  if (step > 1) {
+    GANTRY_CHECK(work.for_each({0, (size - 1) / step + 1}, [&](std::int64_t i) { add(i * step); }));
+    bound = drop_others();
+    held = 0;
+    is_complete = false;
+  }
+  const std::int64_t blocks = size / key_block;
+  // about a millisecond
+  constexpr std::int64_t blocks_per_look = 1 << 14;
+  GANTRY_CHECK(work.for_each(
+      {0, blocks},
+      [&](std::int64_t block) {
+        const std::int64_t first = block * key_block;
+        if (!keys.may_have(first, bound)) return;
+        for (std::int64_t i = first; i < first + key_block; ++i) add(i);
+      },
+      blocks_per_look));
+  for (std::int64_t i = blocks * key_block; i < size; ++i) add(i);
   if (held > wanted) drop_others();
   return chosen.first(wanted);
 }

@@ -69,10 +69,11 @@ struct Work {
   std::int64_t pieces = 1;
 
   // Calls step(i) for each number of a piece, as long as the task is not cancelled.
+  //
+  // steps_per_look
+  //          [in]   steps that take about a millisecond
   template <class Step>
-  Status for_each(Piece piece, const Step& step) const {
-    // a millisecond
-    constexpr std::int64_t steps_per_look = 1 << 18;
+  Status for_each(Piece piece, const Step& step, std::int64_t steps_per_look = 1 << 18) const {
     for (std::int64_t i = piece.begin; i < piece.end;) {
       GANTRY_CHECK(host.check_task(env));
       const std::int64_t end = std::min(piece.end, i + steps_per_look);

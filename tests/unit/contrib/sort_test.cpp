@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <random>
@@ -250,7 +251,54 @@ TYPED_TEST_P(SortedType, IsStableInBothDirections) {
   }
 }
 
-REGISTER_TYPED_TEST_SUITE_P(SortedType, IsStableInBothDirections);
+// Lists of whole and of parts of blocks, whose elements are next to each other or not.
+TYPED_TEST_P(SortedType, SelectsTheFirstInBothDirections) {
+  using Bits = typename TypeParam::Bits;
+  std::mt19937 random(7);
+  const int lowest = std::is_unsigned_v<Bits> && sizeof(Bits) == 1 ? 0 : -100;
+  const std::function<int(std::int64_t, std::int64_t)> orders[] = {
+      [&](std::int64_t, std::int64_t) { return static_cast<int>(random() % 200); },
+      [](std::int64_t i, std::int64_t size) { return static_cast<int>(200 * i / size); },
+      [](std::int64_t i, std::int64_t size) { return static_cast<int>(200 - 200 * i / size); },
+      [](std::int64_t, std::int64_t) { return 0; }};
+  for (const auto& number_of : orders) {
+    for (const std::int64_t size : {8, 63, 65, 1000}) {
+      for (const std::int64_t inner : {1, 3}) {
+        std::vector<Bits> elements;
+        for (std::int64_t i = 0; i < size * inner; ++i)
+          elements.push_back(TypeParam::bits_of(lowest + number_of(i / inner, size)));
+        Numbers<Bits> x({size, inner}, elements, TypeParam::dtype);
+        for (const std::int64_t k : {std::int64_t{1}, size / 8}) {
+          const auto count = static_cast<std::size_t>(k * inner);
+          auto order = integers({k, inner}, std::vector<std::int32_t>(count));
+          for (const bool ascending : {true, false}) {
+            this->done("tvm.contrib.sort.topk",
+                       {x.value(), order.value(), int_value(k), int_value(0), text("indices"),
+                        bool_value(ascending)});
+
+            std::vector<std::int32_t> expected(count);
+            for (std::int64_t list = 0; list < inner; ++list) {
+              std::vector<std::int32_t> all(static_cast<std::size_t>(size));
+              std::iota(all.begin(), all.end(), 0);
+              std::ranges::stable_sort(all, [&](std::int32_t a, std::int32_t b) {
+                const auto value = [&](std::int32_t i) {
+                  return TypeParam::value_of(x.data[static_cast<std::size_t>(i * inner + list)]);
+                };
+                return ascending ? value(a) < value(b) : value(a) > value(b);
+              });
+              for (std::int64_t i = 0; i < k; ++i)
+                expected[static_cast<std::size_t>(i * inner + list)] =
+                    all[static_cast<std::size_t>(i)];
+            }
+            EXPECT_EQ(order.data, expected) << size << ", " << k << ", " << ascending;
+          }
+        }
+      }
+    }
+  }
+}
+
+REGISTER_TYPED_TEST_SUITE_P(SortedType, IsStableInBothDirections, SelectsTheFirstInBothDirections);
 using ElementTypes = ::testing::Types<
     HalfNumber, PlainNumber<float, dtypes::float32>, PlainNumber<double, dtypes::float64>,
     PlainNumber<std::int8_t, dtypes::int8>, PlainNumber<std::uint8_t, dtypes::uint8>,
