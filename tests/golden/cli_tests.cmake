@@ -125,7 +125,7 @@ if(TARGET gantry_cli)
   add_dependencies(cli_plugins gantry_fake_plugins gantry_probe_program)
   add_dependencies(cli_description gantry_conformance)
   if(TARGET gantry_plugin_opencl OR TARGET gantry_plugin_vulkan)
-    gantry_add_test(cli_device COST 60 LABELS golden DRIVERS SOURCES cli_device_test.cpp cli_device_archive_test.cpp
+    gantry_add_test(cli_device COST 60 PARTS 3 LABELS golden DRIVERS SOURCES cli_device_test.cpp cli_device_archive_test.cpp
       LIBRARIES gantry_cli_command gantry_arrays gantry_mlf)
     add_dependencies(cli_device gantry_cli gantry_plugin_graph)
     foreach(plugin opencl vulkan relax relay_vm)
