@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../.."
 build=$1
 packages=$PWD/build/dependencies/python
 python=${PYTHON:-/usr/bin/python3}
-max_bytes=5500000
+max_bytes=6500000
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 fail() { echo "wheel: FAILED: $*" >&2; exit 1; }
