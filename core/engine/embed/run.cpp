@@ -386,7 +386,7 @@ class PassedOutputs {
     if (run.outputs == nullptr) {
       std::vector<gantry_value> items;
       for (const NamedOutput& each : outputs) items.push_back(each.value.get());
-      GANTRY_TRY(Ref<ItemsObject> array, new_items(GANTRY_ARRAY, items));
+      GANTRY_TRY(ObjectPtr array, new_items(GANTRY_ARRAY, items));
       run.result = owned_value(std::move(array)).take();
     } else {
       for (std::uint32_t i = 0; i < count; ++i) {

@@ -55,7 +55,7 @@ class ValueList {
   Result<Value> make(std::int32_t kind) const {
     std::vector<gantry_value> items;
     for (const Value& value : values_) items.push_back(value.get());
-    GANTRY_TRY(Ref<ItemsObject> made, new_items(kind, items));
+    GANTRY_TRY(ObjectPtr made, new_items(kind, items));
     return owned_value(std::move(made));
   }
 

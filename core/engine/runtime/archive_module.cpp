@@ -31,7 +31,7 @@ Status list_names(const ArchiveModule& archive, gantry_value* result) {
     items.push_back(text.get());
     texts.push_back(std::move(text));
   }
-  GANTRY_TRY(Ref<ItemsObject> list, new_items(GANTRY_ARRAY, items));
+  GANTRY_TRY(ObjectPtr list, new_items(GANTRY_ARRAY, items));
   *result = owned_value(std::move(list)).take();
   return {};
 }

@@ -134,9 +134,9 @@ gantry_code host_items_get(const gantry_host*, gantry_object* object, const gant
                      std::int32_t{GANTRY_MAP}, ")")
           .with_reason("ARGUMENT_KIND");
     }
-    const auto* list = reinterpret_cast<const ItemsObject*>(object);
-    *items = list->items;
-    *count = list->count;
+    GANTRY_TRY(const auto all, items_of(*object));
+    *items = all.data();
+    *count = all.size();
     return {};
   });
 }

@@ -3,6 +3,7 @@
 
 #include "core/base/call_destroy.hpp"
 #include "core/base/process_end.hpp"
+#include "core/engine/tensor/map.hpp"
 
 #include <gantry/byte_count.hpp>
 
@@ -22,11 +23,12 @@ void free_block(void* self, std::int32_t flags) {
 }
 
 void free_items(void* self, std::int32_t flags) {
-  auto* object = static_cast<ItemsObject*>(self);
+  auto* object = static_cast<ArrayObject*>(self);
   if ((flags & GANTRY_DELETE_CONTENT) != 0) {
-    for (std::uint64_t i = 0; i < object->count; ++i) {
+    for (std::int64_t i = 0; i < object->count; ++i) {
       if (holds_object(object->items[i])) gantry_release(object->items[i].object);
     }
+    if (object->delete_items != nullptr) object->delete_items(object->items);
   }
   free_block(self, flags);
 }
@@ -160,24 +162,34 @@ Result<Ref<ShapeObject>> new_shape(std::span<const std::int64_t> dims) {
   return Ref<ShapeObject>::adopt(object);
 }
 
-Result<Ref<ItemsObject>> new_items(std::int32_t kind, std::span<const gantry_value> items) {
+Result<ObjectPtr> new_items(std::int32_t kind, std::span<const gantry_value> items) {
   if (kind != GANTRY_ARRAY && kind != GANTRY_MAP) {
     return invalid("kind of a collection is ", kind, ", kinds are 71 (array) and 72 (map)");
   }
   if (kind == GANTRY_MAP && items.size() % 2 != 0) {
     return invalid("map has ", items.size(), " items, keys and values come in pairs");
   }
-  GANTRY_TRY(ItemsObject* const object, new_block<ItemsObject>(items.size_bytes(), "collection"));
-  object->header = fresh_header(kind, delete_items);
+  GANTRY_TRY(ArrayObject* const object, new_block<ArrayObject>(items.size_bytes(), "collection"));
+  object->header = fresh_header(GANTRY_ARRAY, delete_items);
   object->items = reinterpret_cast<gantry_value*>(object + 1);
-  auto kept = Ref<ItemsObject>::adopt(object);
+  ObjectPtr kept = ObjectPtr::adopt(&object->header);
   for (std::size_t i = 0; i < items.size(); ++i) {
     GANTRY_TRY(Value item, keep_item(items[i], i));
     object->items[i] = item.take();
     // after a failure at a later item, the deleter releases the items before it
-    object->count = i + 1;
+    object->count = object->capacity = static_cast<std::int64_t>(i + 1);
   }
-  return kept;
+  if (kind == GANTRY_ARRAY) return kept;
+  GANTRY_TRY(ObjectPtr map, new_map({object->items, items.size()}));
+  object->count = 0;
+  return map;
+}
+
+Result<std::span<const gantry_value>> items_of(gantry_object& object) {
+  if (object.kind == GANTRY_MAP) return map_items(object);
+  const auto& array = reinterpret_cast<const ArrayObject&>(object);
+  if (array.count < 0) return malformed(0, "array has ", array.count, " items");
+  return std::span<const gantry_value>(array.items, static_cast<std::size_t>(array.count));
 }
 
 Result<Ref<ErrorObject>> new_error(const gantry_error& what) {

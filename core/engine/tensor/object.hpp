@@ -176,12 +176,15 @@ struct ShapeObject {
   const std::int64_t* dims;
   std::uint64_t count;
 };
-// GANTRY_ARRAY; GANTRY_MAP: key, value, key, value, in the order given
-struct ItemsObject {
+// GANTRY_ARRAY and tvm-ffi's List, with tvm-ffi's cell of sequences
+struct ArrayObject {
   gantry_object header;
-  // in this allocation; each item owns one reference
+  // each item owns one reference
   gantry_value* items;
-  std::uint64_t count;
+  std::int64_t count;
+  std::int64_t capacity;
+  // NULL: the items are in the allocation of the object
+  void (*delete_items)(void* items);
 };
 
 // GANTRY_ERROR. The texts and references in `error` point to the members that follow it.
@@ -212,7 +215,13 @@ Result<Ref<ShapeObject>> new_shape(std::span<const std::int64_t> dims);
 // items    [in]   objects are retained, borrowed texts are copied
 // returns  invalid for a borrowed tensor, whose lifetime is unknown, and for a value that is not
 //          canonical; exhausted
-Result<Ref<ItemsObject>> new_items(std::int32_t kind, std::span<const gantry_value> items);
+Result<ObjectPtr> new_items(std::int32_t kind, std::span<const gantry_value> items);
+// Returns the items of an array, or the keys and values of a map (key, value, key, value).
+//
+// object   [in]   of kind GANTRY_ARRAY or GANTRY_MAP
+// returns  as map_items() of map.hpp; malformed: an array with a negative count
+// lifetime as long as the object, and nobody changes it
+Result<std::span<const gantry_value>> items_of(gantry_object& object);
 // what     [in]   texts are copied; cause and context are retained
 Result<Ref<ErrorObject>> new_error(const gantry_error& what);
 // type     [in]   static for the life of the process

@@ -44,8 +44,7 @@ inline Result<std::vector<std::int64_t>> extents_in(const gantry_value& value) {
 inline Result<std::span<const gantry_value>> items_in(const gantry_value& value) {
   if (value.kind != GANTRY_ARRAY && value.kind != GANTRY_MAP)
     return wrong_kind(value, "an array or a map");
-  const auto& list = *reinterpret_cast<const ItemsObject*>(value.object);
-  return std::span<const gantry_value>(list.items, list.count);
+  return items_of(*value.object);
 }
 
 }  // namespace gantry

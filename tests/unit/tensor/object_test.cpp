@@ -159,8 +159,8 @@ TEST(Items, RetainAndReleaseEveryObject) {
   watched.object = {};
 
   EXPECT_FALSE(watched.is_destroyed);
-  ASSERT_EQ(array->count, 2u);
-  EXPECT_EQ(array->items[0].i, 7);
+  ASSERT_EQ(items_of(*array).value().size(), 2u);
+  EXPECT_EQ(items_of(*array).value()[0].i, 7);
   array = {};
   EXPECT_TRUE(watched.is_destroyed);
 }
@@ -177,10 +177,10 @@ TEST(Items, CopyBorrowedTextsIntoObjects) {
   first.assign(first.size(), '-');
   second.assign(second.size(), '-');
 
-  EXPECT_EQ(map->items[0].kind, GANTRY_STRING);
-  EXPECT_EQ(text_of(map->items[0]), "the first");
-  EXPECT_EQ(map->items[1].kind, GANTRY_BYTES);
-  EXPECT_EQ(text_of(map->items[1]), "the second");
+  EXPECT_EQ(items_of(*map).value()[0].kind, GANTRY_STRING);
+  EXPECT_EQ(text_of(items_of(*map).value()[0]), "the first");
+  EXPECT_EQ(items_of(*map).value()[1].kind, GANTRY_BYTES);
+  EXPECT_EQ(text_of(items_of(*map).value()[1]), "the second");
 }
 
 TEST(Items, KeepSmallTexts) {
@@ -192,14 +192,14 @@ TEST(Items, KeepSmallTexts) {
 
   const auto array = new_items(GANTRY_ARRAY, {&small, 1}).value();
 
-  EXPECT_EQ(array->items[0].kind, GANTRY_SMALL_STRING);
-  EXPECT_EQ(text_of(array->items[0]), "hi");
+  EXPECT_EQ(items_of(*array).value()[0].kind, GANTRY_SMALL_STRING);
+  EXPECT_EQ(text_of(items_of(*array).value()[0]), "hi");
 }
 
 TEST(Items, MayBeEmpty) {
   const auto array = new_items(GANTRY_ARRAY, {}).value();
 
-  EXPECT_EQ(array->count, 0u);
+  EXPECT_TRUE(items_of(*array).value().empty());
 }
 
 struct BadItem {
