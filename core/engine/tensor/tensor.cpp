@@ -11,6 +11,7 @@
 #include <gantry/dtype_text.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdlib>
 #include <new>
@@ -43,7 +44,7 @@ void delete_tensor(void* self, std::int32_t flags) { delete_nested(self, flags, 
 Result<Ref<TensorObject>> new_tensor_block(const gantry_tensor& what) {
   const auto rank = static_cast<std::size_t>(what.ndim);
   // does not overflow: rank < 2^31
-  const std::size_t words = what.strides != nullptr ? 2 * rank : rank;
+  const std::size_t words = 2 * rank;
   void* const block = std::malloc(sizeof(TensorObject) + words * sizeof(std::int64_t));
   if (block == nullptr) return exhausted("tensor: no memory for ", words, " extents and strides");
   auto* const object = new (block) TensorObject{};
@@ -246,6 +247,26 @@ Result<Ref<TensorObject>> tensor_new(const DeviceSet& devices, const gantry_tens
   object->device_index = like.device.index;
   object->bytes = bytes;
   return object;
+}
+
+bool is_own_tensor(const gantry_object& object) {
+  void (*const deleter)(void*, std::int32_t) = delete_tensor;
+  return object.deleter == deleter;
+}
+
+void set_strides(TensorObject& object) {
+  const std::atomic_ref<std::int64_t*> strides(object.tensor.strides);
+  if (strides.load(std::memory_order_acquire) != nullptr) return;
+  // Several threads may write the same words.
+  const auto rank = static_cast<std::size_t>(object.tensor.ndim);
+  std::int64_t* const words = reinterpret_cast<std::int64_t*>(&object + 1) + rank;
+  std::uint64_t stride = 1;
+  for (std::size_t axis = rank; axis-- > 0;) {
+    std::atomic_ref(words[axis])
+        .store(static_cast<std::int64_t>(stride), std::memory_order_relaxed);
+    stride *= static_cast<std::uint64_t>(object.tensor.shape[axis]);
+  }
+  strides.store(words, std::memory_order_release);
 }
 
 Result<Ref<TensorObject>> tensor_view(const gantry_tensor& what, gantry_object* owner) {

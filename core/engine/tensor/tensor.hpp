@@ -60,6 +60,13 @@ Result<Ref<TensorObject>> tensor_new(const DeviceSet& devices, const gantry_tens
 // returns  invalid, see data_bytes(), or if the data is at address 0 and not empty; exhausted
 Result<Ref<TensorObject>> tensor_view(const gantry_tensor& what, gantry_object* owner);
 
+// True for a tensor of tensor_new() or tensor_view().
+bool is_own_tensor(const gantry_object& object);
+// Makes the strides of a compact tensor explicit, as code with tvm-ffi's C++ headers requires.
+//
+// thread   any
+void set_strides(TensorObject& object);
+
 // When a copy from or to host memory is complete.
 enum class HostSide : std::uint8_t {
   // on return
