@@ -3,26 +3,33 @@
 
 #include <gantry/quoted.hpp>
 
-#include <algorithm>
 #include <gantry/join.hpp>
 
 namespace gantry {
 
 Status GlobalFunctions::add(std::string name, Ref<FunctionObject> function) {
   const std::lock_guard lock(mutex_);
-  const auto taken = std::any_of(functions_.begin(), functions_.end(),
-                                 [&](const auto& entry) { return entry.first == name; });
-  if (taken) return invalid("global function ", quoted(name), " exists already");
+  if (by_name_.contains(name)) return invalid("global function ", quoted(name), " exists already");
+  by_name_.emplace(name, functions_.size());
   functions_.emplace_back(std::move(name), std::move(function));
   return {};
 }
 
+void GlobalFunctions::set(std::string name, Ref<FunctionObject> function) {
+  const std::lock_guard lock(mutex_);
+  const auto [known, is_new] = by_name_.emplace(name, functions_.size());
+  if (is_new) {
+    functions_.emplace_back(std::move(name), std::move(function));
+  } else {
+    std::swap(functions_[known->second].second, function);
+    replaced_.push_back(std::move(function));
+  }
+}
+
 Ref<FunctionObject> GlobalFunctions::find(std::string_view name) const {
   const std::lock_guard lock(mutex_);
-  for (const auto& [known, function] : functions_) {
-    if (known == name) return function;
-  }
-  return {};
+  const auto known = by_name_.find(std::string(name));
+  return known != by_name_.end() ? functions_[known->second].second : Ref<FunctionObject>();
 }
 
 std::vector<std::string> GlobalFunctions::names() const {

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -28,6 +29,8 @@ class GlobalFunctions {
 
   // returns  invalid if the name is in use
   Status add(std::string name, Ref<FunctionObject> function);
+  // Adds a function, or replaces the one of that name.
+  void set(std::string name, Ref<FunctionObject> function);
   // Returns NULL if no function of that name was added.
   Ref<FunctionObject> find(std::string_view name) const;
   // Returns the names that were added, in that order.
@@ -47,6 +50,10 @@ class GlobalFunctions {
   const Offered offered_;
   mutable std::mutex mutex_;
   std::vector<std::pair<std::string, Ref<FunctionObject>>> functions_;
+  // index of functions_
+  std::unordered_map<std::string, std::size_t> by_name_;
+  // Compiled code has looked them up and does not retain them.
+  std::vector<Ref<FunctionObject>> replaced_;
 };
 
 }  // namespace gantry
