@@ -28,7 +28,7 @@ struct ModuleNode;
 // The members up to process_phase are compiled into programs (gantry_function_cell of gantry/call.h).
 struct FunctionObject {
   gantry_object header;
-  // for the ffi dialect; NULL if not provided
+  // for libraries with tvm-ffi's C++ headers: call_of_safe_call
   void* safe_call = nullptr;
   void* cpp_call = nullptr;
   // owned
@@ -52,6 +52,16 @@ struct FunctionObject {
 // returns  bug, reason TABLE_INCOMPLETE: a table without `call`; exhausted
 Result<Ref<FunctionObject>> new_function(const gantry_function& target, Ref<ModuleNode> parent,
                                          std::int32_t device_type, Pin pin = {});
+
+// FunctionObject::safe_call, of core/engine/native/ffi: a library calls the function object `self`.
+//
+// returns  -1 after a failure, whose error the thread then holds
+int call_of_safe_call(void* self, const gantry_value* args, std::int32_t count,
+                      gantry_value* result);
+
+// True for an object of new_function(): a library of tvm-ffi's C++ headers creates objects of the same
+// kind.
+bool is_own_function(const gantry_object& object);
 
 // Destroys a function that no object owns.
 void destroy_target(const gantry_function& target);

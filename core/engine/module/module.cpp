@@ -84,6 +84,11 @@ std::string described(const ModuleNode& node) {
   return concat(location, " (plugin ", plugin, ")");
 }
 
+bool is_own_module(const gantry_object& object) {
+  void (*const deleter)(void*, std::int32_t) = delete_node;
+  return object.deleter == deleter;
+}
+
 Result<Ref<ModuleNode>> new_module_node(std::shared_ptr<const Artifact> artifact,
                                         std::string_view type_key, std::size_t index) {
   auto* node = new (std::nothrow) ModuleNode;

@@ -77,6 +77,9 @@ struct ModuleNode {
 Result<Ref<ModuleNode>> new_module_node(std::shared_ptr<const Artifact> artifact,
                                         std::string_view type_key, std::size_t index);
 
+// True for an object of new_module_node(): code of tvm-ffi has modules of its own, of the same kind.
+bool is_own_module(const gantry_object& object);
+
 // Binds a node to a pair, once. The node then owns the pair; after a failure the caller still owns
 // it.
 //

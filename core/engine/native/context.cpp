@@ -72,12 +72,7 @@ gantry_code set_stream(void*, const gantry_env*, const gantry_value* args, std::
                      ", expected a type from 0 to ", kDeviceTypeCount - 1, " and an index from 0")
           .with_reason("DEVICE_TYPE");
     }
-    auto& streams = here().streams;
-    std::erase_if(streams, [&](const auto& known) {
-      return known.first.type == device.type && known.first.index == device.index;
-    });
-    void* const stream = args[2].kind == GANTRY_POINTER ? args[2].p : nullptr;
-    if (stream != nullptr) streams.emplace_back(device, stream);
+    select_stream(here(), device, args[2].kind == GANTRY_POINTER ? args[2].p : nullptr);
     return {};
   });
 }
@@ -145,6 +140,13 @@ Error take_cause(CpuThread& thread) {
   Error cause = std::move(thread.error);
   if (cause.message.empty()) cause.message = "it fails with an empty error text";
   return cause;
+}
+
+void select_stream(CpuThread& thread, gantry_device_id device, void* stream) {
+  std::erase_if(thread.streams, [&](const auto& known) {
+    return known.first.type == device.type && known.first.index == device.index;
+  });
+  if (stream != nullptr) thread.streams.emplace_back(device, stream);
 }
 
 void* stream_here(const CpuThread& thread, gantry_device_id device) {

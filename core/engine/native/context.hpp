@@ -25,6 +25,9 @@ namespace gantry {
 
 class Log;
 class ThreadPool;
+namespace ffi {
+class TypeRegistry;
+}
 
 // One for each runtime; outlives every library module made with it.
 struct HostServices {
@@ -36,6 +39,11 @@ struct HostServices {
   bool binds_early = false;
   // the last place of a look-up by CPU code; may be NULL
   std::shared_ptr<const GlobalFunctions> globals;
+  // Where libraries with tvm-ffi's C++ headers register types, functions and tensors of the runtime's
+  // devices come from. NULL: there are none.
+  std::shared_ptr<ffi::TypeRegistry> types = nullptr;
+  std::shared_ptr<GlobalFunctions> registered = nullptr;
+  const DeviceSet* devices = nullptr;
 };
 
 // To what CPU code belongs. Both are borrowed.
@@ -87,6 +95,11 @@ struct CpuThread {
   std::vector<std::pair<gantry_device_id, void*>> streams;
   // the last error
   Error error;
+  // of TVMFFIBacktrace
+  std::string backtrace;
+  gantry_bytes backtrace_bytes{};
+  // of TVMFFIEnvSetDLPackManagedTensorAllocator
+  void* tensor_allocator = nullptr;
 
   // the last one used; an element of `shares`
   WorkspaceShare* share = nullptr;
@@ -195,6 +208,8 @@ void select_device(CpuThread& thread, gantry_device_id device);
 // the one in the call's env if it has one for `device`, else the stream that CPU code has set;
 // NULL is the default stream.
 void* stream_here(const CpuThread& thread, gantry_device_id device);
+// Selects the stream of a device for the thread; NULL: its default stream.
+void select_stream(CpuThread& thread, gantry_device_id device, void* stream);
 
 // Returns the env of a function that CPU code on this thread calls.
 //

@@ -45,11 +45,21 @@ class CpuCode {
   virtual Status record_calls(TraceRecorder&) { return {}; }
   // True if the code stays when its module ends, with the functions that its static variables hold.
   virtual bool outlives_module() const { return false; }
+  // True for code with tvm-ffi's C++ headers.
+  virtual bool is_of_headers() const { return false; }
+  // The code is used until the process ends: by objects that it has created, or functions that it has
+  // registered.
+  void stay() { stays_.store(true, std::memory_order_relaxed); }
+
   // Returns true for the first caller only, because the code has variables for one module.
   bool claim() { return !claimed_.exchange(true); }
 
+ protected:
+  bool stays() const { return stays_.load(std::memory_order_relaxed); }
+
  private:
   ExporterFacts facts_;
+  std::atomic<bool> stays_{false};
   std::atomic<bool> claimed_{false};
 };
 

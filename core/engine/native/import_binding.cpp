@@ -32,8 +32,20 @@ struct [[gnu::packed]] SymbolRest {
   std::uint64_t value;
 };
 constexpr std::uint64_t symbol_rest_at = 4;
-constexpr std::uint8_t global_function = 0x12, hidden = 2;
+constexpr std::uint8_t global_function = 0x12, global_binding = 0x10, hidden = 2;
 constexpr std::uint16_t absolute_section = 0xfff1;
+
+// The tag of an entry that no linker reads: the first of those for systems.
+constexpr std::uint64_t unused_tag = 0x6000000d;
+constexpr std::string_view ffi_library = "libtvm_ffi.so";
+
+// True if another library of the process may have a symbol of the name that the linker would use instead:
+// variables that are unique in a process, and those of the headers where a library is opened globally.
+bool may_be_shared(const ElfSymbol& symbol) {
+  if (!symbol.exported()) return false;
+  return symbol.binding == SymbolBinding::unique ||
+         (symbol.name.starts_with("_Z") && symbol.name.find("3tvm3ffi") != std::string_view::npos);
+}
 
 // True if the program, a library that it was started with or one that was opened globally defines
 // the symbol.
@@ -56,6 +68,7 @@ Result<ImportBinding> ImportBinding::of(const ElfFile& elf, const ExporterFacts&
       binding.imports_.push_back({function, i, symbol.at});
       symbols.push_back(i);
       binding.is_early_ = binding.is_early_ || function->is_called_at_load;
+      binding.is_of_headers_ = binding.is_of_headers_ || function->is_of_headers;
     } else if (symbol.binding == SymbolBinding::weak) {
       continue;
     } else if (is_tvm_cpp(symbol.name)) {
@@ -75,6 +88,7 @@ Result<ImportBinding> ImportBinding::of(const ElfFile& elf, const ExporterFacts&
         .with_reason("TVM_SYMBOLS");
   }
   if (symbols.empty()) return binding;
+  if (binding.is_of_headers_) GANTRY_CHECK(binding.separate(elf, location));
 
   GANTRY_TRY(SymbolUses uses, uses_of(elf, symbols));
   // The linker ends the process if a symbol is missing at a first call, so symbols that are not
@@ -95,6 +109,27 @@ Result<ImportBinding> ImportBinding::of(const ElfFile& elf, const ExporterFacts&
   return binding;
 }
 
+Status ImportBinding::separate(const ElfFile& elf, std::string_view location) {
+  for (Import& import : imports_) {
+    for (const RuntimeFunction& form : header_functions()) {
+      if (form.name == import.function->name) import.function = &form;
+    }
+  }
+  for (const ElfSymbol& symbol : elf.symbols()) {
+    if (may_be_shared(symbol)) hidden_.push_back(symbol.at);
+  }
+  for (std::size_t i = 0; i < elf.needed().size(); ++i) {
+    if (elf.needed()[i].starts_with(ffi_library)) unneeded_.push_back(elf.dynamic().needed()[i].at);
+  }
+  for (const ElfVersionNeed& need : elf.version_needs()) {
+    if (!need.file.starts_with(ffi_library)) continue;
+    return unsupported(location, " needs version ", quoted(need.version), " of ", need.file,
+                       ", whose functions gantry provides without versions")
+        .with_reason("TVM_SYMBOLS");
+  }
+  return {};
+}
+
 bool ImportBinding::binds(std::string_view name) const {
   return std::ranges::any_of(imports_,
                              [&](const Import& import) { return import.function->name == name; });
@@ -111,6 +146,15 @@ std::vector<std::uint8_t> ImportBinding::copied(std::span<const std::uint8_t> fi
                           reinterpret_cast<std::uintptr_t>(import.function->address)};
     std::memcpy(bytes.data() + import.at + symbol_rest_at, &rest, sizeof rest);
   }
+  for (const std::uint64_t at : hidden_) {
+    SymbolRest rest;
+    std::memcpy(&rest, bytes.data() + at + symbol_rest_at, sizeof rest);
+    rest.info = static_cast<std::uint8_t>((rest.info & 0x0f) | global_binding);
+    rest.visibility = hidden;
+    std::memcpy(bytes.data() + at + symbol_rest_at, &rest, sizeof rest);
+  }
+  for (const std::uint64_t at : unneeded_)
+    std::memcpy(bytes.data() + at - sizeof unused_tag, &unused_tag, sizeof unused_tag);
   return bytes;
 }
 

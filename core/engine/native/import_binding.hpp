@@ -8,6 +8,9 @@
 //     the linker fills at the first call        the addresses to the slots
 //     otherwise                                 copied(): the symbol table of a copy of the file
 //                                               contains the addresses
+//
+// A library with tvm-ffi's C++ headers is always a copy. There it does not need libtvm_ffi.so, whose
+// functions are those of this runtime, and shares no variables of the headers with other libraries.
 #pragma once
 
 #include "core/engine/native/runtime_functions.hpp"
@@ -42,6 +45,9 @@ class ImportBinding {
   // True if only a copy of the file can be opened.
   bool needs_copy() const { return is_early_; }
 
+  // True for a library with tvm-ffi's C++ headers.
+  bool is_of_headers() const { return is_of_headers_; }
+
   // For a process whose linker resolves all symbols when it opens a library, LD_BIND_NOW.
   void bind_early() { is_early_ = !empty(); }
 
@@ -61,11 +67,16 @@ class ImportBinding {
     std::uint64_t at;
   };
   const Import& import_of(std::size_t symbol) const;
+  Status separate(const ElfFile& elf, std::string_view location);
 
   // by symbol
   std::vector<Import> imports_;
   std::vector<JumpSlot> slots_;
+  // file offsets of symbol table entries that become hidden, and of dynamic entries without a meaning
+  std::vector<std::uint64_t> hidden_;
+  std::vector<std::uint64_t> unneeded_;
   bool is_early_ = false;
+  bool is_of_headers_ = false;
 };
 
 }  // namespace gantry

@@ -11,6 +11,7 @@
 #include "core/base/running_code.hpp"
 #include "core/base/system_limit.hpp"
 #include "core/base/x86_levels.hpp"
+#include "core/engine/native/ffi/type_registry.hpp"
 #include "core/engine/native/library_imports.hpp"
 #include "core/engine/native/unread_pages.hpp"
 #include "core/formats/elf/elf_link.hpp"
@@ -124,7 +125,15 @@ Result<std::shared_ptr<CpuLibrary>> CpuLibrary::open(std::shared_ptr<const Mappe
   const NoCancellation guard;
   const std::lock_guard lock(open_mutex());
   ProcessState before(ProcessState::Scope::artifact);
-  Status opened = library->open_file(binding, container);
+  library->is_of_headers_ = binding.is_of_headers();
+  const std::uint64_t references = services.types ? services.types->references() : 0;
+  Status opened;
+  {
+    // What its constructors register belongs to this runtime.
+    const CpuScope scope({&services, nullptr}, CpuThread::no_env);
+    opened = library->open_file(binding, container);
+  }
+  if (services.types && services.types->references() != references) library->stay();
   const std::vector<std::string_view> changed = before.restore();
   if (services.log && !changed.empty()) {
     services.log->warning(Message(location, " changes ", join(changed),
@@ -232,6 +241,12 @@ CpuLibrary::~CpuLibrary() {
   const NoCancellation guard;
   const std::lock_guard lock(open_mutex());
   if (linker_path_ != nullptr) link_map_of(handle_)->l_name = linker_path_;
+  if (stays()) {
+    // The linker knows it by the number of its descriptor.
+    static auto& kept = *new std::vector<LinkerFile>;
+    kept.push_back(std::move(opened_));
+    return;
+  }
   const CallRecord record("a destructor", title_, CallRecord::Owner::artifact);
   dlclose(handle_);
 }

@@ -84,7 +84,8 @@ class CpuLibrary final : public CpuCode {
                                                   const HostServices& services,
                                                   std::span<const std::uint8_t> container = {});
 
-  // Closes the library. Precondition: no function, tensor or module of the library exists.
+  // Closes the library, unless it stays. Precondition: no function, tensor or module of the library
+  // exists.
   ~CpuLibrary() override;
 
   const ElfFile& elf() const { return *elf_; }
@@ -107,6 +108,7 @@ class CpuLibrary final : public CpuCode {
   //
   // returns  malformed: the text does not end, or names no function
   Result<std::string_view> entry_name() const override;
+  bool is_of_headers() const override { return is_of_headers_; }
   // Those of operators, by OperatorCalls.
   Status record_calls(TraceRecorder& recorder) override;
 
@@ -132,6 +134,7 @@ class CpuLibrary final : public CpuCode {
   // Ends after the library is closed.
   OperatorCalls operators_;
   void* handle_ = nullptr;
+  bool is_of_headers_ = false;
   // The title of code_: "model.so".
   const std::string title_;
   // Ends before the library is closed.

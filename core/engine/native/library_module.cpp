@@ -2,6 +2,7 @@
 #include "core/engine/native/library_module.hpp"
 
 #include "core/engine/native/ffi/ffi_call.hpp"
+#include "core/engine/native/ffi/type_registry.hpp"
 #include "core/engine/native/library_context.hpp"
 #include "core/engine/native/packed/packed_call.hpp"
 #include "core/engine/native/runtime_functions.hpp"
@@ -68,7 +69,9 @@ Result<gantry_function> to_function(const LibraryModule& module, void* code, std
   if (is_ffi(module.library->facts().dialect)) {
     auto* function = new ffi::CpuFunction{
         reinterpret_cast<ffi::CpuCode>(code), {module.services, module.node}, std::move(name)};
-    return gantry_function{function, ffi::host_function_table(*module.node)};
+    return gantry_function{function, module.library->is_of_headers()
+                                         ? ffi::header_function_table()
+                                         : ffi::host_function_table(*module.node)};
   }
   return to_packed_function(
       module,
@@ -128,11 +131,20 @@ Result<gantry_module> new_library_module(std::shared_ptr<CpuCode> library,
     void** const slot = library->pointer_variable(function.variable);
     if (slot != nullptr) *slot = function.address;
   }
+  if (library->is_of_headers() && services->types != nullptr) {
+    for (const auto& [name, value] : services->types->context_symbols()) {
+      if (void** const slot = library->pointer_variable(name)) *slot = value;
+    }
+  }
   if (TraceRecorder* const trace = node.artifact->trace)
     GANTRY_CHECK(library->record_calls(*trace));
   return gantry_module{new LibraryModule{std::move(library), std::string(prefix), services, &node,
                                          LibraryContext(node)},
                        &library_table};
+}
+
+CpuCode& code_of(const ModuleNode& node) {
+  return *static_cast<LibraryModule*>(node.self)->library;
 }
 
 Status set_module_context(ModuleNode& own, ModuleNode* root) {

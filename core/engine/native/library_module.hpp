@@ -43,4 +43,7 @@ Result<gantry_module> new_library_module(std::shared_ptr<CpuCode> library,
 //                   belongs to another one
 Status set_module_context(ModuleNode& own, ModuleNode* root);
 
+// The code of a node that is bound to a module of new_library_module().
+CpuCode& code_of(const ModuleNode& node);
+
 }  // namespace gantry

@@ -145,6 +145,10 @@ const RuntimeFunction* find_runtime_function(std::string_view name, const Export
         function.fits(facts))
       return &function;
   }
+  if (facts.dialect == Dialect::packed) return nullptr;
+  for (const RuntimeFunction& function : header_functions()) {
+    if (function.name == name) return &function;
+  }
   return nullptr;
 }
 

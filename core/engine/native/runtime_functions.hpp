@@ -30,6 +30,8 @@ struct RuntimeFunction {
   bool is_called_at_load = false;
   // One row is for code of v0.21, another of the same name for that of later releases.
   bool has_twin = false;
+  // Only libraries with tvm-ffi's C++ headers import it: ffi/c_api.hpp.
+  bool is_of_headers = false;
 
   // False if the twin is for this code.
   bool fits(const ExporterFacts& facts) const {
@@ -44,6 +46,10 @@ struct RuntimeFunction {
 // source   apache/tvm include/tvm/runtime/c_backend_api.h, src/runtime/library_module.cc;
 //          apache/tvm-ffi include/tvm/ffi/c_api.h, include/tvm/ffi/extra/c_env_api.h
 std::span<const RuntimeFunction> runtime_functions();
+
+// Those of the C API of tvm-ffi that compiled code does not import, and forms for such libraries of some that
+// it does.
+std::span<const RuntimeFunction> header_functions();
 
 // Returns NULL if code with these facts cannot import a function of that name.
 const RuntimeFunction* find_runtime_function(std::string_view name, const ExporterFacts& facts);

@@ -7,6 +7,7 @@
 #include "core/base/text.hpp"
 #include "core/base/thread_end.hpp"
 #include "core/engine/module/function.hpp"
+#include "core/engine/native/ffi/type_registry.hpp"
 #include "core/engine/runtime/config_files.hpp"
 #include "core/engine/runtime/plugin_options.hpp"
 #include "core/plugins/choice/declared_layouts.hpp"
@@ -269,6 +270,9 @@ RuntimeState::RuntimeState(EngineOptions given, Config read, Environment found)
   host.log = &log;
   host.binds_early = environment.binds_early;
   host.globals = globals;
+  host.types = ffi::TypeRegistry::create();
+  host.registered = globals;
+  host.devices = &devices;
 }
 
 RuntimeState::~RuntimeState() {

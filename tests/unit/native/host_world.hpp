@@ -5,6 +5,7 @@
 
 #include "core/engine/module/module_graph.hpp"
 #include "core/engine/native/context.hpp"
+#include "core/engine/native/ffi/type_registry.hpp"
 #include "core/engine/native/library.hpp"
 #include "core/engine/native/library_module.hpp"
 #include "core/engine/native/thread_pool.hpp"
@@ -35,7 +36,8 @@ struct HostWorld {
   Workspaces workspaces{devices};
   ThreadPool pool;
   std::shared_ptr<GlobalFunctions> globals = std::make_shared<GlobalFunctions>();
-  HostServices services{&pool, &workspaces, nullptr, false, globals};
+  HostServices services{&pool,   &workspaces, nullptr, false, globals, ffi::TypeRegistry::create(),
+                        globals, &devices};
 
   explicit HostWorld(std::int32_t threads = 4) : pool(threads) {
     EXPECT_TRUE(add_host_globals(*globals).ok());

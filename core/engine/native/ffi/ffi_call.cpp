@@ -3,6 +3,9 @@
 
 #include "core/engine/native/device_numbers.hpp"
 #include "core/engine/native/ffi/ffi_values.hpp"
+#include "core/engine/native/ffi/library_values.hpp"
+#include "core/engine/native/ffi/type_registry.hpp"
+#include "core/engine/native/library_module.hpp"
 
 #include <gantry/abi_boundary.hpp>
 #include <gantry/kind_text.hpp>
@@ -98,6 +101,42 @@ gantry_code call_unconverted(void* self, const gantry_env* env, const gantry_val
   });
 }
 
+// True for a value that a library has not created, or that refers to none of its code.
+bool is_plain(const gantry_value& value) {
+  return value.kind < GANTRY_OBJECT || (value.object != nullptr && is_own_text(*value.object));
+}
+
+// The entry of functions of libraries with tvm-ffi's C++ headers.
+[[gnu::noinline]] gantry_code call_of_headers(void* self, const gantry_env* env,
+                                              const gantry_value* args, std::int32_t count,
+                                              gantry_value* result, gantry_status* status) {
+  return abi_boundary(status, [&]() -> gantry_code {
+    const auto& function = *static_cast<CpuFunction*>(self);
+    const CpuOwner& owner = function.owner;
+    gantry::CpuCode& code = code_of(*owner.node);
+    if (count < 0)
+      return to_status(invalid("a call has ", count, " arguments, minimum is 0"), status);
+    LibraryArguments list({args, static_cast<std::size_t>(count)});
+    if (auto prepared = list.prepare(); !prepared.ok())
+      return to_status(in_function(std::move(prepared).error(), function), status);
+    const TypeRegistry* const types = owner.services->types.get();
+    const std::uint64_t references = types != nullptr ? types->references() : 0;
+    const gantry_code called = run(here(), function, *env, list.data(), count, result, status);
+    if (types != nullptr && types->references() != references) code.stay();
+    if (called != GANTRY_OK) {
+      code.stay();
+      return called;
+    }
+    if (is_plain(*result)) return GANTRY_OK;
+    code.stay();
+    auto converted = from_library(Value::adopt(std::exchange(*result, gantry_value{})), owner);
+    if (!converted.ok())
+      return to_status(in_function(std::move(converted).error(), function), status);
+    *result = converted->take();
+    return GANTRY_OK;
+  });
+}
+
 constexpr gantry_function_table table_of(decltype(gantry_function_table::call) call) {
   return {sizeof(gantry_function_table), 0,
           [](void* self) { delete static_cast<CpuFunction*>(self); }, call};
@@ -111,6 +150,11 @@ const gantry_function_table* host_function_table(const ModuleNode& node) {
   const bool is_converted =
       has_short_objects(node.artifact->container.facts.dialect) || has_converted_devices(node);
   return is_converted ? &converted : &unconverted;
+}
+
+const gantry_function_table* header_function_table() {
+  static constexpr gantry_function_table table = table_of(call_of_headers);
+  return &table;
 }
 
 }  // namespace gantry::ffi

@@ -25,4 +25,7 @@ using CpuFunction = CpuFunctionOf<CpuCode>;
 // the artifact, or of a function that it called, and a line with the name of the function.
 const gantry_function_table* host_function_table(const ModuleNode& node);
 
+// The same for functions of libraries with tvm-ffi's C++ headers, by library_values.hpp.
+const gantry_function_table* header_function_table();
+
 }  // namespace gantry::ffi

@@ -40,22 +40,6 @@ Result<Value> call_out(void* function, const gantry_value* args, std::int32_t co
   return call(callee, &env, converted.get());
 }
 
-// Returns an error with an error object, whose kind and text are kept unchanged. Its message is the
-// text, escaped.
-//
-// kind     [in]   "ValueError"
-// returns  invalid, reason HOST_CODE, without the object if memory is exhausted
-Error new_raised_error(std::string_view kind, std::string_view text) {
-  Error error = invalid(Message::lines(text.empty() ? "an error without a text" : text))
-                    .with_reason("HOST_CODE");
-  gantry_error what{};
-  what.kind = {kind.data(), kind.size()};
-  what.message = {text.data(), text.size()};
-  if (auto object = new_error(what); object.ok())
-    error.raised = ObjectRef::adopt(&object->take()->header);
-  return error;
-}
-
 // Moves a value of CPU code to list[index].
 Status move_to_list(void* list, int index, gantry_value value) {
   if (!is_result(value)) {
@@ -68,6 +52,17 @@ Status move_to_list(void* list, int index, gantry_value value) {
 }
 
 }  // namespace
+
+Error raised_error(std::string_view kind, std::string_view text) {
+  Error error = invalid(Message::lines(text.empty() ? "an error without a text" : text))
+                    .with_reason("HOST_CODE");
+  gantry_error what{};
+  what.kind = {kind.data(), kind.size()};
+  what.message = {text.data(), text.size()};
+  if (auto object = new_error(what); object.ok())
+    error.raised = ObjectRef::adopt(&object->take()->header);
+  return error;
+}
 
 int function_call(void* function, const gantry_value* args, std::int32_t count,
                   gantry_value* result) {
@@ -101,7 +96,7 @@ void set_raised_parts(const char* kind, const char** parts, std::int32_t count) 
   cpu_code_boundary([&]() -> Status {
     std::string text;
     for (std::int32_t i = 0; i < count; ++i) text += parts[i] != nullptr ? parts[i] : "";
-    return new_raised_error(kind != nullptr ? kind : "RuntimeError", text);
+    return raised_error(kind != nullptr ? kind : "RuntimeError", text);
   });
 }
 

@@ -9,8 +9,10 @@
 
 #include <gantry/object.h>
 #include <gantry/value.h>
+#include <gantry/result.hpp>
 
 #include <cstdint>
+#include <string_view>
 
 namespace gantry::ffi {
 
@@ -20,6 +22,13 @@ namespace gantry::ffi {
 // returns  -1 after a failure, whose error the thread then holds
 int function_call(void* function, const gantry_value* args, std::int32_t count,
                   gantry_value* result);
+
+// Returns an error with an error object, whose kind and text are kept unchanged. Its message is the
+// text, escaped.
+//
+// kind     [in]   "ValueError"
+// returns  invalid, reason HOST_CODE, without the object if memory is exhausted
+Error raised_error(std::string_view kind, std::string_view text);
 
 // TVMFFIErrorSetRaisedFromCStr: the cause of the failure that the code returns next.
 void set_raised(const char* kind, const char* text);
