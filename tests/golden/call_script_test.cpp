@@ -202,6 +202,35 @@ INSTANTIATE_TEST_SUITE_P(Functions, RelaxScript,
                          ::testing::ValuesIn(golden_scripts("functions", CallScript::Kind::relax)),
                          last_part);
 
+// Calls that tvm-ffi recorded of libraries with its C++ headers, and what is not as recorded.
+class LibraryScript : public ::testing::TestWithParam<std::string> {
+ protected:
+  // headers  [in]   of the release with which the library was compiled
+  std::vector<std::string> differences_of(const std::string& headers) {
+    const auto script = read_call_script(test::golden("tvm-ffi/" + GetParam() + ".json"));
+    if (!script.ok()) return {script.error().message.text()};
+    return test::play(test::new_runtime(), *script, cpu, tolerance, "tvm-ffi/" + headers);
+  }
+};
+
+TEST_P(LibraryScript, PlaysWithoutADifference) { EXPECT_THAT(differences_of("0.1.15"), IsEmpty()); }
+
+// Types have a method less.
+TEST_P(LibraryScript, PlaysWithEarlierHeaders) {
+  std::vector<std::string> found = differences_of("0.1.10");
+
+  std::erase_if(found, [](const std::string& line) {
+    return line.find("expected \"ffi.Object/example.") != std::string::npos &&
+           line.find("__ffi_shallow_copy__") != std::string::npos;
+  });
+  EXPECT_THAT(found, IsEmpty());
+}
+
+INSTANTIATE_TEST_SUITE_P(TvmFfi, LibraryScript,
+                         ::testing::Values("typed_function", "type_and_method", "raise_error",
+                                           "containers", "env_tensor"),
+                         [](const auto& test) { return test.param; });
+
 // Functions that artifacts of TVM 0.16 to 0.27 look up, and that run on any CPU.
 TEST(FunctionsOfTvm, AreProvidedByAPlugin) {
   // Latent attention.
