@@ -130,7 +130,7 @@ Result<NativeObject> native_object(gantry_object* object) {
   }
   const auto* tensor = reinterpret_cast<const TensorObject*>(object);
   while (tensor->device == nullptr && tensor->owner.get() != nullptr &&
-         tensor->owner.get()->kind == GANTRY_TENSOR)
+         is_own_tensor(*tensor->owner.get()))
     tensor = reinterpret_cast<const TensorObject*>(tensor->owner.get());
   if (tensor->device == nullptr) {
     return unsupported(

@@ -109,7 +109,7 @@ DLManagedTensorVersioned* new_managed_versioned(gantry_object& tensor, std::uint
 bool is_read_only(const TensorObject& tensor) {
   // A view of an imported tensor has that tensor as its owner.
   const gantry_object* owner = tensor.owner.get();
-  while (owner != nullptr && owner->kind == GANTRY_TENSOR && is_own_tensor(*owner))
+  while (owner != nullptr && is_own_tensor(*owner))
     owner = reinterpret_cast<const TensorObject*>(owner)->owner.get();
   if (owner == nullptr) return false;
   const auto imported = opaque_self(owner, &imported_type);
