@@ -2,8 +2,6 @@
 #include "arguments.hpp"
 
 #include <gantry/device_name.hpp>
-#include <gantry/dtype_text.hpp>
-#include <gantry/tensor_text.hpp>
 
 #include <algorithm>
 
@@ -13,17 +11,6 @@ Result<const gantry_tensor*> compact_at(const Call& call, std::size_t i) {
   GANTRY_TRY(const gantry_tensor* const tensor, call.tensor(i));
   if (tensor->device.type == cpu_device_type && is_compact(*tensor)) return tensor;
   return call.wrong(i, "a compact tensor on the CPU");
-}
-
-Result<bool> flag_at(const Call& call, std::size_t i) {
-  GANTRY_TRY(const std::int64_t flag, call.integer(i));
-  return flag != 0;
-}
-
-Result<double> real_at(const Call& call, std::size_t i) {
-  if (i < call.args.size() && call.args[i].kind == GANTRY_BOOL)
-    return static_cast<double>(call.args[i].i);
-  return call.real(i);
 }
 
 Result<std::vector<std::int64_t>> dims_at(const Host& host, const Call& call, std::size_t i) {
@@ -40,17 +27,6 @@ Result<std::vector<std::int64_t>> dims_at(const Host& host, const Call& call, st
     dims.push_back(*number);
   }
   return dims;
-}
-
-Result<gantry_dtype> dtype_at(const Call& call, std::size_t i) {
-  const auto text = i < call.args.size() ? value_text(call.args[i]) : std::nullopt;
-  if (!text) return call.dtype(i);
-  return parse_dtype(*text);
-}
-
-bool is_empty(const gantry_tensor& tensor) {
-  const auto shape = shape_of(tensor);
-  return std::ranges::find(shape, 0) != shape.end();
 }
 
 Result<Axis> axis_of(const Host& host, const gantry_tensor& tensor, std::int64_t number) {

@@ -6,6 +6,7 @@
 #include "function.hpp"
 
 #include <gantry/error_kind.hpp>
+#include <gantry/tensor_text.hpp>
 
 #include <cstdint>
 #include <string_view>
@@ -24,20 +25,8 @@ Failure raise(const Host& host, std::string_view kind, const Parts&... parts) {
 // returns  INVALID  the argument is no tensor on the CPU whose elements are compact
 Result<const gantry_tensor*> compact_at(const Call& call, std::size_t i);
 
-// A number, of which 0 is false.
-Result<bool> flag_at(const Call& call, std::size_t i);
-
-// A number of any kind.
-Result<double> real_at(const Call& call, std::size_t i);
-
 // A shape, or an array of integers.
 Result<std::vector<std::int64_t>> dims_at(const Host& host, const Call& call, std::size_t i);
-
-// A dtype, or its text.
-Result<gantry_dtype> dtype_at(const Call& call, std::size_t i);
-
-// True if an extent is 0.
-bool is_empty(const gantry_tensor& tensor);
 
 // Returns the elements of a tensor on the CPU.
 template <class T>

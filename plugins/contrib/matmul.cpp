@@ -10,6 +10,7 @@
 
 #include <gantry/device_name.hpp>
 #include <gantry/dtype_text.hpp>
+#include <gantry/matrix_product.hpp>
 #include <gantry/tensor_text.hpp>
 #include <gantry/trace.hpp>
 
@@ -21,93 +22,19 @@
 namespace gantry::contrib {
 namespace {
 
-// op(A), op(B) or C of one matrix of a batch.
-struct Operand {
-  const gantry_tensor* tensor;
-  std::int64_t batch, rows, columns;
-  // distance of matrices, rows and columns in elements
-  std::int64_t batch_step, row_step, column_step;
-
-  template <class T>
-  MatrixView<T> view(std::int64_t number) const {
-    T* const first = data_of<T>(*tensor);
-    return {first + (batch == 1 ? 0 : number) * batch_step, row_step, column_step};
-  }
-  bool is_transposed() const { return column_step != 1 && columns > 1; }
-  // Distance of rows, or of columns if it is transposed.
-  std::int64_t distance() const {
-    return is_transposed() ? std::max(column_step, rows)
-                           : std::max({rows > 1 ? row_step : 0, columns, std::int64_t{1}});
-  }
-};
-
-// A matrix, or a batch of matrices, whose elements are adjacent in rows or in columns.
-Result<Operand> operand_at(const Call& call, std::size_t i, std::int32_t rank, bool is_flipped) {
-  GANTRY_TRY(const gantry_tensor* const tensor, call.tensor(i));
-  if (tensor->device.type != cpu_device_type || tensor->ndim != rank)
-    return call.wrong(i, concat("a tensor of rank ", rank, " on the CPU"));
-  if (!is_empty(*tensor)) GANTRY_CHECK(tensor_bytes(shape_of(*tensor), tensor->dtype));
-  const std::int64_t* const shape = tensor->shape + (rank - 2);
-  Operand operand{tensor,
-                  rank == 3 ? tensor->shape[0] : 1,
-                  shape[0],
-                  shape[1],
-                  is_empty(*tensor) ? 0 : shape[0] * shape[1],
-                  shape[1],
-                  1};
-  if (tensor->strides != nullptr) {
-    const std::int64_t* const strides = tensor->strides + (rank - 2);
-    if (rank == 3) operand.batch_step = tensor->strides[0];
-    operand.row_step = strides[0];
-    operand.column_step = strides[1];
-    const bool has_rows = operand.column_step == 1 || operand.columns <= 1;
-    const bool has_columns = operand.row_step == 1 || operand.rows <= 1;
-    if ((!has_rows && !has_columns) || operand.row_step < 0 || operand.column_step < 0 ||
-        operand.batch_step < 0)
-      return call.wrong(i, "a tensor whose rows or columns are adjacent elements");
-  }
-  if (is_flipped) {
-    std::swap(operand.rows, operand.columns);
-    std::swap(operand.row_step, operand.column_step);
-  }
-  return operand;
+Result<MatrixProduct> product_of(const Call& call, std::int32_t rank) {
+  return matrix_product_of(call, rank, cpu_device_type);
 }
 
-struct Product {
-  Operand a, b, c;
-  double alpha = 1, beta = 0;
+ProductSize size_of(const MatrixProduct& product) {
+  return {product.c.rows, product.c.columns, product.a.columns};
+}
 
-  ProductSize size() const { return {c.rows, c.columns, a.columns}; }
-};
-
-// matmul(A, B, C, transa, transb[, alpha[, beta]])
-Result<Product> product_of(const Call& call, std::int32_t rank) {
-  GANTRY_CHECK(call.count_is(5, 7));
-  Product product;
-  GANTRY_TRY(const bool flips_a, flag_at(call, 3));
-  GANTRY_TRY(const bool flips_b, flag_at(call, 4));
-  if (call.args.size() > 5) {
-    GANTRY_TRY(product.alpha, real_at(call, 5));
-  }
-  if (call.args.size() > 6) {
-    GANTRY_TRY(product.beta, real_at(call, 6));
-  }
-  GANTRY_TRY(product.a, operand_at(call, 0, rank, flips_a));
-  GANTRY_TRY(product.b, operand_at(call, 1, rank, flips_b));
-  GANTRY_TRY(product.c, operand_at(call, 2, rank, false));
-  const Operand &a = product.a, &b = product.b, &c = product.c;
-  if (c.is_transposed()) return call.wrong(2, "a tensor whose rows are adjacent elements");
-  if (a.rows != c.rows || b.columns != c.columns || a.columns != b.rows) {
-    return call.refuse("a product of ", a.rows, " x ", a.columns, " and ", b.rows, " x ", b.columns,
-                       " does not have the ", c.rows, " x ", c.columns,
-                       " elements of argument 2 (C)");
-  }
-  if (c.batch != std::max(a.batch, b.batch) || (a.batch != 1 && a.batch != c.batch) ||
-      (b.batch != 1 && b.batch != c.batch)) {
-    return call.refuse("batches have ", a.batch, ", ", b.batch, " and ", c.batch,
-                       " matrices, expected equal numbers, or 1 of A or B");
-  }
-  return product;
+// The elements of matrix `number` of a batch.
+template <class T>
+MatrixView<T> view_of(const MatrixOperand& operand, std::int64_t number) {
+  T* const first = data_of<T>(*operand.tensor);
+  return {first + operand.first_of(number), operand.row_step, operand.column_step};
 }
 
 template <class T>
@@ -115,22 +42,10 @@ using Gemm = void (*)(int, int, int, int, int, int, T, const T*, int, const T*, 
 
 // Returns NULL if the library cannot compute it.
 template <class T>
-Gemm<T> gemm_for(const Product& product) {
+Gemm<T> gemm_for(const MatrixProduct& product) {
   const Blas* const library = blas();
   if (library == nullptr) return nullptr;
-  const auto fits = [](std::int64_t number) {
-    return number > 0 && number <= std::numeric_limits<int>::max();
-  };
-  for (const Operand* operand : {&product.a, &product.b, &product.c}) {
-    if (!fits(operand->rows) || !fits(operand->columns) || !fits(operand->distance()))
-      return nullptr;
-    // Overlapping rows, which a library refuses.
-    const std::int64_t adjacent = operand->is_transposed() ? operand->rows : operand->columns;
-    const std::int64_t step = operand->is_transposed() ? operand->column_step : operand->row_step;
-    const std::int64_t lines = operand->is_transposed() ? operand->columns : operand->rows;
-    if (lines > 1 && step < adjacent) return nullptr;
-    if (operand->is_transposed() && operand->rows > 1 && operand->row_step != 1) return nullptr;
-  }
+  if (!product.is_for_library(std::numeric_limits<int>::max())) return nullptr;
   if constexpr (std::is_same_v<T, float>)
     return library->sgemm;
   else
@@ -138,21 +53,21 @@ Gemm<T> gemm_for(const Product& product) {
 }
 
 template <class T>
-Status multiply_batch(const Services& services, const Call& call, const Product& product) {
-  const ProductSize size = product.size();
+Status multiply_batch(const Services& services, const Call& call, const MatrixProduct& product) {
+  const ProductSize size = size_of(product);
   const auto gemm = gemm_for<T>(product);
   const TracedWork traced(services.host,
                           concat(call.usage.substr(0, call.usage.find('(')), " with ",
                                  gemm != nullptr ? blas()->name : std::string_view("loops")),
                           "library");
-  const auto flag = [](const Operand& operand) {
+  const auto flag = [](const MatrixOperand& operand) {
     return operand.is_transposed() ? Blas::transposed : Blas::plain;
   };
   const auto narrow = [](std::int64_t number) { return static_cast<int>(number); };
   for (std::int64_t i = 0; i < product.c.batch; ++i) {
     GANTRY_CHECK(services.host.check_task(call.env));
-    const auto a = product.a.view<const T>(i), b = product.b.view<const T>(i);
-    const auto c = product.c.view<T>(i);
+    const auto a = view_of<const T>(product.a, i), b = view_of<const T>(product.b, i);
+    const auto c = view_of<T>(product.c, i);
     if (gemm != nullptr) {
       gemm(Blas::row_major, flag(product.a), flag(product.b), narrow(size.m), narrow(size.n),
            narrow(size.k), static_cast<T>(product.alpha), a.data, narrow(product.a.distance()),
@@ -170,7 +85,7 @@ Status multiply_batch(const Services& services, const Call& call, const Product&
 // types    [in]   that all three tensors may have
 Result<Value> run_product(const Services& services, const Call& call, std::int32_t rank,
                           std::initializer_list<gantry_dtype> types) {
-  GANTRY_TRY(const Product product, product_of(call, rank));
+  GANTRY_TRY(const MatrixProduct product, product_of(call, rank));
   const gantry_dtype type = product.a.tensor->dtype;
   const bool is_known =
       std::ranges::any_of(types, [&](gantry_dtype each) { return same_dtype(each, type); });
@@ -198,21 +113,21 @@ Result<Value> float32_matmul(const Services& services, const Call& call) {
 }
 
 Result<Value> integers(const Services& services, const Call& call) {
-  GANTRY_TRY(const Product product, product_of(call, 2));
+  GANTRY_TRY(const MatrixProduct product, product_of(call, 2));
   constexpr gantry_dtype types[] = {dtypes::uint8, dtypes::int8, dtypes::int32};
   for (std::size_t i = 0; i < 3; ++i) {
     GANTRY_TRY(const gantry_tensor* const tensor, call.tensor(i));
     if (!same_dtype(tensor->dtype, types[i]))
       return call.wrong(i, concat("a tensor of ", dtype_text(types[i])));
   }
-  const ProductSize size = product.size();
+  const ProductSize size = size_of(product);
   if (is_empty(*product.c.tensor)) return Value();
   const TracedWork traced(services.host, "matmul_u8s8s32 with loops", "library");
   const Work work{services.host, call.env, services.threads,
                   std::min(size.m, services.threads.pieces_of(size.n))};
-  GANTRY_CHECK(multiply(work, size, product.alpha, product.a.view<const std::uint8_t>(0),
-                        product.b.view<const std::int8_t>(0), product.beta,
-                        product.c.view<std::int32_t>(0)));
+  GANTRY_CHECK(multiply(work, size, product.alpha, view_of<const std::uint8_t>(product.a, 0),
+                        view_of<const std::int8_t>(product.b, 0), product.beta,
+                        view_of<std::int32_t>(product.c, 0)));
   return Value();
 }
 

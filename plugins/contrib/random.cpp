@@ -116,8 +116,8 @@ Result<Distribution> distribution_of(const Call& call) {
     numbers.has_seeds = seed != 0 || second != 0;
     if (numbers.has_seeds) numbers.seeded.seed(seed_of(seed, second));
   }
-  GANTRY_TRY(numbers.first, real_at(call, begin));
-  GANTRY_TRY(numbers.second, real_at(call, begin + 1));
+  GANTRY_TRY(numbers.first, call.real(begin));
+  GANTRY_TRY(numbers.second, call.real(begin + 1));
   GANTRY_TRY(numbers.out, compact_at(call, begin + 2));
   if (!same_dtype(numbers.out->dtype, dtypes::float32))
     return call.wrong(begin + 2, "a tensor of float32");

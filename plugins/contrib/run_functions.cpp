@@ -186,7 +186,7 @@ Result<Value> unique(const Services& services, const Call& call) {
   GANTRY_TRY(const gantry_tensor* const x, compact_at(call, 0));
   bool flags[4];
   for (std::size_t i = 0; i < std::size(flags); ++i) {
-    GANTRY_TRY(flags[i], flag_at(call, i + 1));
+    GANTRY_TRY(flags[i], call.flag(i + 1));
   }
   const auto [is_sorted, has_index, has_inverse, has_counts] = flags;
   HostMemory memory(services.host, services.memory, "elements of unique()", UINT64_MAX);

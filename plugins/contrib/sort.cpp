@@ -359,7 +359,7 @@ Result<Sorted> sorted_of(const Services& services, const Call& call, std::size_t
   Sorted sorted{};
   GANTRY_TRY(sorted.input, compact_at(call, 0));
   GANTRY_TRY(const std::int64_t number, call.integer(axis_at));
-  GANTRY_TRY(sorted.is_ascending, flag_at(call, call.args.size() - 1));
+  GANTRY_TRY(sorted.is_ascending, call.flag(call.args.size() - 1));
   GANTRY_TRY(sorted.axis, axis_of(services.host, *sorted.input, number));
   return sorted;
 }

@@ -28,7 +28,7 @@ Result<Value> create_view(const Services& services, const Call& call) {
   GANTRY_TRY(gantry_object* const owner, call.object(0, GANTRY_TENSOR));
   GANTRY_TRY(const gantry_tensor* const x, compact_anywhere(call, 0));
   GANTRY_TRY(const auto shape, dims_at(services.host, call, 1));
-  GANTRY_TRY(const gantry_dtype dtype, dtype_at(call, 2));
+  GANTRY_TRY(const gantry_dtype dtype, call.dtype(2));
   GANTRY_TRY(const std::int64_t offset, call.integer(3));
   GANTRY_TRY(const std::uint64_t bytes, tensor_bytes(shape, dtype));
   GANTRY_TRY(const std::uint64_t room, tensor_bytes(shape_of(*x), x->dtype));
@@ -108,7 +108,7 @@ Result<Value> copy_bytes(const Services& services, const Call& call) {
 Result<Value> alloc_with_scope(const Services& services, const Call& call) {
   GANTRY_CHECK(call.count_is(4));
   GANTRY_TRY(const auto shape, dims_at(services.host, call, 0));
-  GANTRY_TRY(const gantry_dtype dtype, dtype_at(call, 1));
+  GANTRY_TRY(const gantry_dtype dtype, call.dtype(1));
   GANTRY_TRY(const gantry_device_id device, call.device(2));
   std::string_view scope;
   if (call.args[3].kind != GANTRY_NONE) {

@@ -365,12 +365,6 @@ Status Machine::run_instructions(const Instruction*& at, AnyRef& result) {
   }
 }
 
-namespace {
-
-bool is_empty(const gantry_tensor& tensor) { return std::ranges::count(shape_of(tensor), 0) != 0; }
-
-}  // namespace
-
 Status Machine::invoke(const Instruction& at, const AnyRef* caller) {
   GANTRY_CHECK(transfer());
   const std::size_t caller_at = static_cast<std::size_t>(caller - registers_.data());

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <gantry/function.h>
+#include <gantry/dtype_text.hpp>
 #include <gantry/kind_text.hpp>
 #include <gantry/result.hpp>
 #include <gantry/tensor_spec.hpp>
@@ -78,10 +79,16 @@ struct Call {
     if (std::in_range<std::int32_t>(number)) return static_cast<std::int32_t>(number);
     return refuse(title(i), " is ", number, ", expected a number of 32 bits");
   }
-  // Accepts a float or an integer.
+  // A number of any kind, of which 0 is false.
+  Result<bool> flag(std::size_t i) const {
+    GANTRY_TRY(const std::int64_t flag, integer(i));
+    return flag != 0;
+  }
+  // Accepts a float, an integer or a bool.
   Result<double> real(std::size_t i) const {
     if (has(i) && args[i].kind == GANTRY_FLOAT) return args[i].f;
-    if (has(i) && args[i].kind == GANTRY_INT) return static_cast<double>(args[i].i);
+    if (const auto number = has(i) ? value_int(args[i]) : std::nullopt)
+      return static_cast<double>(*number);
     return wrong(i, "a float");
   }
   // lifetime as long as the argument
@@ -93,8 +100,10 @@ struct Call {
     if (has(i) && args[i].kind == GANTRY_DEVICE) return args[i].device;
     return wrong(i, "a device");
   }
+  // Accepts a dtype or its text.
   Result<gantry_dtype> dtype(std::size_t i) const {
     if (has(i) && args[i].kind == GANTRY_DTYPE) return args[i].dtype;
+    if (const auto text = has(i) ? value_text(args[i]) : std::nullopt) return parse_dtype(*text);
     return wrong(i, "a dtype");
   }
   // lifetime as long as the argument

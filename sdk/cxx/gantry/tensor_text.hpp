@@ -19,12 +19,17 @@ inline std::span<const std::int64_t> shape_of(const gantry_tensor& tensor) {
   return {tensor.shape, static_cast<std::size_t>(tensor.ndim)};
 }
 
+// True if an extent is 0.
+inline bool is_empty(const gantry_tensor& tensor) {
+  const auto shape = shape_of(tensor);
+  return std::find(shape.begin(), shape.end(), 0) != shape.end();
+}
+
 // True if the elements are dense and in row-major order. Ignores the strides of dimensions of size
 // 1 and of tensors without elements.
 inline bool is_compact(const gantry_tensor& tensor) {
   if (tensor.strides == nullptr) return true;
-  const auto shape = shape_of(tensor);
-  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return true;
+  if (is_empty(tensor)) return true;
   std::int64_t expected = 1;
   for (std::int32_t axis = tensor.ndim - 1; axis >= 0; --axis) {
     const std::int64_t extent = tensor.shape[axis];
