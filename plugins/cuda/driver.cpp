@@ -1,32 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver.hpp"
 
+#include <gantry/cuda_driver.hpp>
+
 namespace gantry::cuda {
-namespace {
-
-// Opens the named library, or libcuda.so.1 from the linker's directories, WSL's, or the mount point
-// that GPU containers use.
-Result<Library> open_library(const std::string& named) {
-  constexpr std::string_view what = "CUDA driver";
-  Result<Library> library =
-      named.empty() ? Library::open(what, {"libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1",
-                                           "/usr/local/nvidia/lib64/libcuda.so.1"})
-                    : Library::open(what, {named.c_str()});
-  if (library.ok()) return library;
-  if (named.empty()) {
-    library.error().at(
-        "a bare name is looked for where the dynamic linker looks: LD_LIBRARY_PATH, "
-        "/etc/ld.so.cache, the system's library directories");
-    library.error().at(
-        "it comes with NVIDIA's driver for the machine's GPU, not with the CUDA "
-        "Toolkit; option library of gantry.cuda names another file");
-  } else {
-    library.error().at("option library of gantry.cuda names this file");
-  }
-  return library;
-}
-
-}  // namespace
 
 Status Driver::bind(const Library& library) {
   return library.bind({
@@ -39,7 +16,7 @@ Status Driver::bind(const Library& library) {
 }
 
 Result<std::unique_ptr<Driver>> Driver::open(std::string_view named) {
-  GANTRY_TRY(const Library library, open_library(std::string(named)));
+  GANTRY_TRY(const Library library, open_cuda_driver(std::string(named), "library of gantry.cuda"));
   std::unique_ptr<Driver> driver(new Driver);
   GANTRY_CHECK(driver->bind(library));
   const CUresult started = driver->init.function(0);

@@ -22,6 +22,7 @@
 
 #include <cstring>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -50,6 +51,9 @@ LibrarySymbol optional(const char* name, Function*& slot) {
 
 class Library {
  public:
+  static Result<Library> open(std::string_view what, std::initializer_list<const char*> names) {
+    return open(what, std::span(names.begin(), names.size()));
+  }
   // Opens the first library that can be opened (RTLD_NOW, RTLD_LOCAL).
   //
   // what     [in]   for messages: "CUDA driver"
@@ -57,7 +61,7 @@ class Library {
   // returns  UNAVAILABLE (DRIVER_MISSING)  no library can be opened; the text has a line for
   //                                        every name, with the linker's message, indented by four
   // thread   any
-  static Result<Library> open(std::string_view what, std::initializer_list<const char*> names) {
+  static Result<Library> open(std::string_view what, std::span<const char* const> names) {
     Error missing = unavailable(what, " is missing, tried ", names.size(),
                                 names.size() == 1 ? " name" : " names")
                         .with_reason("DRIVER_MISSING");
