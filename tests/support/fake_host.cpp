@@ -465,6 +465,11 @@ struct FakeHost::Entries {
     static const gantry_device_table cpu_table = device_table("cpu", 1, 0);
     static const gantry_device_table handle_table =
         device_table("handles", 4, GANTRY_DEVICE_OPAQUE_DATA);
+    if (const auto other = of(host).devices.find(id.type); other != of(host).devices.end()) {
+      *out = other->second;
+      out->id = id;
+      return GANTRY_OK;
+    }
     if (id.type != cpu.type && id.type != handles.type) return no_device(status);
     *out = {&of(host), id.type == cpu.type ? &cpu_table : &handle_table, id};
     return GANTRY_OK;

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <gantry/batch.h>
+#include <gantry/device.h>
 #include <gantry/host.h>
 #include <gantry/output.h>
 #include <gantry/progress.h>
@@ -84,6 +85,8 @@ class FakeHost {
   // numbers that the handles device returns as attributes, and how often it was asked for one
   std::map<std::int32_t, std::int64_t> attributes;
   int attribute_reads = 0;
+  // further devices by their type, those of another plugin
+  std::map<std::int32_t, gantry_device> devices;
   bool cancelled = false;
   // cancelled as soon as so many spans are recorded
   std::size_t cancelled_after_spans = SIZE_MAX;

@@ -197,6 +197,12 @@ CUresult cuCtxPopCurrent(CUcontext* context) {
   stack.pop_back();
   return faulty;
 }
+CUresult cuCtxGetDevice(CUdevice* device) {
+  ENTER(cuCtxGetDevice);
+  CHECK_CONTEXT();
+  *device = 100 + stack.back()->gpu;
+  return CUDA_SUCCESS;
+}
 CUresult cuCtxSynchronize() {
   ENTER(cuCtxSynchronize);
   CHECK_CONTEXT();

@@ -79,6 +79,16 @@ const FakeKernel* fake_kernel(const std::string& name, std::size_t parameter_cou
             for (std::size_t i = 1; i < 100; ++i) sum += value_of<std::int64_t>(parameters, i);
             *value_of<std::int64_t*>(parameters, 0) = sum;
           }}},
+        // of gantry.cuda-libraries; halves of 0 to 1
+        {"gantry_halves_of_floats",
+         {{p, p, 8},
+          [](void* const* parameters, unsigned, unsigned) {
+            const auto count = value_of<std::uint64_t>(parameters, 2);
+            for (std::uint64_t i = 0; i < count; ++i) {
+              value_of<_Float16*>(parameters, 1)[i] =
+                  static_cast<_Float16>(floats_of(parameters, 0)[i]);
+            }
+          }}},
         {"empty_kernel", {{}, [](void* const*, unsigned, unsigned) {}}},
         // A tensor map is passed by value, 128 bytes.
         {"map_kernel", {{128, p}, [](void* const* parameters, unsigned, unsigned) {
@@ -86,6 +96,7 @@ const FakeKernel* fake_kernel(const std::string& name, std::size_t parameter_cou
                                       value_of<char*>(parameters, 1));
                         }}}};
     for (auto& kernel : cnn_kernels()) all.insert(std::move(kernel));
+    for (auto& kernel : sort_kernels()) all.insert(std::move(kernel));
     return all;
   }();
   const auto [first, last] = kernels.equal_range(name);
