@@ -6,10 +6,15 @@
 #pragma once
 
 #include "device_functions.hpp"
+#include "function.hpp"
 #include "module.hpp"
+#include "sort_scan.hpp"
 #include "source_compiler.hpp"
 
 #include <gantry/plugin.hpp>
+
+#include <map>
+#include <string_view>
 
 namespace gantry::cuda {
 
@@ -18,7 +23,7 @@ struct Plugin {
   using Loaders = Types<Module>;
   using Devices = Types<DeviceFunctions>;
 
-  explicit Plugin(Host given) : host(given), gpus(given), compiler(given) {}
+  explicit Plugin(Host given);
 
   // Compiles CUDA C++ to PTX with NVRTC, for the target's architecture.
   //
@@ -33,9 +38,14 @@ struct Plugin {
   //          INVALID      as build()
   Status check(const Build& what);
 
+  auto& named_functions() { return functions; }
+
   Host host;
   cuda::Devices gpus;
   SourceCompiler compiler;
+  // after the devices, on which its module is loaded
+  SortScan sort_scan;
+  std::map<std::string_view, NamedFunction> functions;
 };
 
 }  // namespace gantry::cuda

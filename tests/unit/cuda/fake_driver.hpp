@@ -67,6 +67,8 @@ struct FakeDriver {
   // Calls and launches since reset().
   std::vector<std::string> calls;
   std::vector<FakeLaunch> launches;
+  // The arguments of cuTensorMapEncodeTiled after the map.
+  std::vector<std::vector<std::uint64_t>> tensor_maps;
   std::size_t count_of(const std::string& function) const;
 
   // Restores the initial state: CUDA 12.4 with two GPUs, sm_90 and sm_75, no failures, no history.
@@ -92,5 +94,7 @@ struct FakeKernel {
 const FakeKernel* fake_kernel(const std::string& name, std::size_t parameter_count);
 // Those of the golden Relax executables.
 std::vector<std::pair<std::string, FakeKernel>> cnn_kernels();
+// Those of gantry.cuda itself, which sort and add up.
+std::vector<std::pair<std::string, FakeKernel>> sort_kernels();
 
 }  // namespace gantry::cuda::test

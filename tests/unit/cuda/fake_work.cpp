@@ -290,3 +290,28 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
   });
   return CUDA_SUCCESS;
 }
+// Checks what the driver checks, and writes the arguments into the map.
+CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank,
+                                void* data, const cuuint64_t* extents, const cuuint64_t* strides,
+                                const cuuint32_t* box, const cuuint32_t* steps,
+                                CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+                                CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill) {
+  ENTER(cuTensorMapEncodeTiled);
+  CHECK_FAULT();
+  if (rank == 0 || rank > 5 || reinterpret_cast<std::uintptr_t>(map) % 64 != 0 ||
+      reinterpret_cast<std::uintptr_t>(data) % 16 != 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  std::vector<std::uint64_t> all{static_cast<std::uint64_t>(type), rank,
+                                 reinterpret_cast<std::uint64_t>(data)};
+  all.insert(all.end(), extents, extents + rank);
+  all.insert(all.end(), strides, strides + rank - 1);
+  all.insert(all.end(), box, box + rank);
+  all.insert(all.end(), steps, steps + rank);
+  for (const std::uint64_t mode :
+       {static_cast<std::uint64_t>(interleave), static_cast<std::uint64_t>(swizzle),
+        static_cast<std::uint64_t>(promotion), static_cast<std::uint64_t>(fill)})
+    all.push_back(mode);
+  fake_driver().tensor_maps.push_back(std::move(all));
+  std::memset(map, 0x5a, sizeof *map);
+  return CUDA_SUCCESS;
+}

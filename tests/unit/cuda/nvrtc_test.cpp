@@ -3,10 +3,12 @@
 // NVRTC: the protocol of its library, its errors, and the code that it makes. Tests with NVIDIA's
 // library run where it is installed; see plugins/cuda/README.md.
 #include "plugins/cuda/nvrtc.hpp"
+#include "core/base/digest/digest.hpp"
 #include "core/formats/container.hpp"
 #include "core/formats/elf/elf_file.hpp"
 #include "plugins/cuda/payload.hpp"
 #include "tests/support/files.hpp"
+#include "tests/support/page.hpp"
 #include "tests/support/payload_blob.hpp"
 #include "tests/unit/cuda/fake_nvrtc.hpp"
 
@@ -284,6 +286,34 @@ TEST_F(InstalledNvrtc, CompilesTheSourceOfAnArtifactWithoutHeadersOrAGpu) {
     EXPECT_EQ(payload->calls.size(), 7u);
   }
   EXPECT_EQ(payloads, 1u);
+}
+
+// tools/dev/make-sort-ptx writes the file again after a change of the source.
+TEST(SortKernels, HaveThePtxOfTheirSource) {
+  const std::vector<std::uint8_t> source =
+      gantry::test::read_file(gantry::test::golden("../../../plugins/cuda/kernels/sort_scan.cu"));
+  const std::string ptx = gantry::test::read_page("plugins/cuda/kernels/sort_scan.ptx");
+
+  EXPECT_EQ(ptx.substr(0, ptx.find('\n')),
+            concat("// sort_scan.cu, sha256 ", gantry::hex_text(gantry::sha256(source))));
+  const Result<Image> image = read_image(ByteReader::of_text(ptx));
+  ASSERT_TRUE(image.ok()) << image.error().message;
+  EXPECT_EQ(image->text(), "PTX 7.8 for sm_75");
+}
+
+TEST_F(InstalledNvrtc, CompilesTheKernelsThatSort) {
+  const std::string source = gantry::test::read_page("plugins/cuda/kernels/sort_scan.cu");
+  const std::string kept = gantry::test::read_page("plugins/cuda/kernels/sort_scan.ptx");
+
+  const Result<std::string> ptx = nvrtc->compile({.source = source, .architecture = "compute_75"});
+
+  ASSERT_TRUE(ptx.ok()) << ptx.error().message;
+  std::size_t kernels = 0;
+  for (std::size_t at = kept.find(".entry "); at != kept.npos; at = kept.find(".entry ", at + 1)) {
+    EXPECT_THAT(*ptx, HasSubstr(kept.substr(at, kept.find('(', at) + 1 - at)));
+    ++kernels;
+  }
+  EXPECT_EQ(kernels, 30u);
 }
 
 TEST_F(InstalledNvrtc, ReportsFileLineAndHeader) {

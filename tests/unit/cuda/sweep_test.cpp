@@ -48,6 +48,13 @@ class Scenario {
     undo.then([=] { module.table->destroy(module.self); });
     GANTRY_TRY(const gantry_function axpy2, world_.function(module, "axpy2_kernel0"));
     GANTRY_CHECK(attributes());
+    alignas(64) char map[128];
+    alignas(64) char tiled[64];
+    GANTRY_CHECK(
+        world_.call_named("runtime.cuTensorMapEncodeTiled",
+                          {pointer_value(map), dtype_value(dtypes::float32), int_value(1),
+                           pointer_value(tiled), int_value(16), int_value(16), int_value(1),
+                           int_value(0), int_value(0), int_value(0), int_value(0)}));
 
     GANTRY_TRY(void* const a, world_.alloc(big));
     undo.then([=, this] { world_.free(a); });

@@ -2,6 +2,7 @@
 #include "tests/unit/cuda/world.hpp"
 #include "tests/support/payload_blob.hpp"
 
+#include <gantry/globals.h>
 #include <gantry/abi_boundary.hpp>
 
 namespace gantry::cuda::test {
@@ -81,6 +82,21 @@ Status World::call(const gantry_function& function, const std::vector<gantry_val
       function.table->call(function.self, &env, args.data(), static_cast<std::int32_t>(args.size()),
                            &result, status.get());
   EXPECT_EQ(result.kind, GANTRY_NONE);
+  if (code != GANTRY_OK) return status.error(code, "call");
+  return {};
+}
+
+Status World::call_named(std::string_view name, const std::vector<gantry_value>& args,
+                         const gantry_env& env) {
+  const auto& globals =
+      *static_cast<const gantry_globals*>(plugin_table().get_extension(self_, GANTRY_GLOBALS_1));
+  StatusBuffer status;
+  gantry_function function{};
+  gantry_code code = globals.get_global(self_, bytes_of(name), &function, status.get());
+  if (code != GANTRY_OK) return status.error(code, "get_global");
+  gantry_value result{};
+  code = function.table->call(function.self, &env, args.data(),
+                              static_cast<std::int32_t>(args.size()), &result, status.get());
   if (code != GANTRY_OK) return status.error(code, "call");
   return {};
 }

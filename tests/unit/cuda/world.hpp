@@ -55,6 +55,10 @@ class World {
   Status call(const gantry_function& function, const std::vector<gantry_value>& args,
               std::int32_t index = 0, void* stream = nullptr);
 
+  // Calls a function of the plugin by its name.
+  Status call_named(std::string_view name, const std::vector<gantry_value>& args,
+                    const gantry_env& env = {{cuda_type, 0}, nullptr, nullptr, nullptr});
+
   Result<void*> alloc(std::uint64_t size, std::int32_t index = 0, std::uint64_t alignment = 64);
   void free(void* data, std::int32_t index = 0) { device().free(self_, index, data); }
   Status copy(gantry_location from, gantry_location to, std::uint64_t size,
