@@ -20,7 +20,7 @@ grep -E '^CMAKE_INSTALL_(PREFIX|LIBDIR):' "$build/CMakeCache.txt" >"$work/before
 "$source/tools/package/deb" "$build" "$work/debs" >"$work/log" 2>&1 || { cat "$work/log"; fail "tools/package/deb"; }
 grep -E '^CMAKE_INSTALL_(PREFIX|LIBDIR):' "$build/CMakeCache.txt" | cmp - "$work/before" || fail "the build tree is configured differently"
 
-for name in gantry-core gantry-tools gantry-dev gantry-plugin-dnnl gantry-plugin-opencl gantry-plugin-vulkan; do
+for name in gantry-core gantry-tools gantry-dev gantry-plugin-cuda-libraries gantry-plugin-dnnl gantry-plugin-opencl gantry-plugin-vulkan; do
   ls "$work/debs/${name}_"*.deb >/dev/null 2>&1 || { cat "$work/log"; fail "$name is not packed"; }
 done
 for deb in "$work"/debs/*.deb; do
