@@ -21,7 +21,7 @@ Failure curand_failure(std::string_view function, int status);
 struct Curand {
   static Result<std::unique_ptr<const Curand>> open(const std::string& library);
 
-  // curandRngType_t: XORWOW
+  // curandRngType_t: XORWOW so far
   static constexpr int default_generator = 100;
 
   int (*create)(void** generator, int type) = nullptr;

@@ -95,7 +95,7 @@ TEST(CudaLibraryHeaders, HaveTheDeclaredNumbers) {
   EXPECT_EQ(sizeof(CublasLtChoice), sizeof(cublasLtMatmulHeuristicResult_t));
   EXPECT_EQ(offsetof(CublasLtChoice, workspace_bytes),
             offsetof(cublasLtMatmulHeuristicResult_t, workspaceSize));
-  EXPECT_EQ(Curand::default_generator, CURAND_RNG_PSEUDO_XORWOW);
+  EXPECT_EQ(Curand::default_generator, CURAND_RNG_PSEUDO_DEFAULT);
 }
 
 }  // namespace
