@@ -96,9 +96,16 @@ std::vector<T> numbers(std::size_t count) {
   return all;
 }
 
+// GCC's library has no typeinfo for _Float16, which GoogleTest would use.
 template <class T>
+struct Element {
+  using Type = T;
+};
+
+template <class Sorted>
 class ThrustSort : public Thrust {
  protected:
+  using T = typename Sorted::Type;
   // rows     [in]   of `length` elements
   template <class Index>
   void check(std::int64_t rows, std::int64_t length, bool is_ascending, std::vector<T> x) {
@@ -131,33 +138,36 @@ class ThrustSort : public Thrust {
         << rows << " x " << length;
   }
 };
-using SortedTypes = ::testing::Types<_Float16, float, double, std::int32_t, std::int64_t>;
+using SortedTypes = ::testing::Types<Element<_Float16>, Element<float>, Element<double>,
+                                     Element<std::int32_t>, Element<std::int64_t>>;
 TYPED_TEST_SUITE(ThrustSort, SortedTypes);
 
 // Lengths around those of threads and tiles.
 TYPED_TEST(ThrustSort, IsStableInEachRow) {
+  using T = typename TypeParam::Type;
   for (const std::int64_t length : {1, 7, 50, 256, 2048, 2049, 4500}) {
     for (const bool is_ascending : {true, false}) {
       const std::int64_t rows = length < 100 ? 5 : 2;
-      this->template check<std::int32_t>(
-          rows, length, is_ascending, numbers<TypeParam>(static_cast<std::size_t>(rows * length)));
+      this->template check<std::int32_t>(rows, length, is_ascending,
+                                         numbers<T>(static_cast<std::size_t>(rows * length)));
     }
   }
 }
 
 TYPED_TEST(ThrustSort, WritesNumbersOfEachType) {
-  this->template check<std::int64_t>(2, 30, true, numbers<TypeParam>(60));
-  this->template check<float>(2, 30, true, numbers<TypeParam>(60));
-  this->template check<double>(2, 30, false, numbers<TypeParam>(60));
+  using T = typename TypeParam::Type;
+  this->template check<std::int64_t>(2, 30, true, numbers<T>(60));
+  this->template check<float>(2, 30, true, numbers<T>(60));
+  this->template check<double>(2, 30, false, numbers<T>(60));
 }
 
 TYPED_TEST(ThrustSort, OrdersTheLimitsOfTheType) {
-  using Limits = std::numeric_limits<TypeParam>;
-  std::vector<TypeParam> x{TypeParam(3), Limits::max(), TypeParam(0), Limits::lowest(),
-                           TypeParam(-1)};
-  if constexpr (std::is_same_v<TypeParam, float> || std::is_same_v<TypeParam, double>) {
-    x.insert(x.end(), {Limits::quiet_NaN(), -Limits::infinity(), TypeParam(-0.0),
-                       Limits::infinity(), Limits::denorm_min(), -Limits::denorm_min()});
+  using T = typename TypeParam::Type;
+  using Limits = std::numeric_limits<T>;
+  std::vector<T> x{T(3), Limits::max(), T(0), Limits::lowest(), T(-1)};
+  if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
+    x.insert(x.end(), {Limits::quiet_NaN(), -Limits::infinity(), T(-0.0), Limits::infinity(),
+                       Limits::denorm_min(), -Limits::denorm_min()});
   }
   const auto count = static_cast<std::int64_t>(x.size());
   this->template check<std::int32_t>(1, count, true, x);
