@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <memory>
 #include <string_view>
 
 namespace test = gantry::cuda_libraries::test;
