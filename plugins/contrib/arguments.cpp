@@ -7,12 +7,6 @@
 
 namespace gantry::contrib {
 
-Result<const gantry_tensor*> compact_at(const Call& call, std::size_t i) {
-  GANTRY_TRY(const gantry_tensor* const tensor, call.tensor(i));
-  if (tensor->device.type == cpu_device_type && is_compact(*tensor)) return tensor;
-  return call.wrong(i, "a compact tensor on the CPU");
-}
-
 Result<std::vector<std::int64_t>> dims_at(const Host& host, const Call& call, std::size_t i) {
   std::vector<std::int64_t> dims;
   if (i >= call.args.size() || call.args[i].kind != GANTRY_ARRAY) {

@@ -5,6 +5,7 @@
 
 #include "function.hpp"
 
+#include <gantry/cpu_tensor.hpp>
 #include <gantry/error_kind.hpp>
 #include <gantry/tensor_text.hpp>
 
@@ -22,17 +23,8 @@ Failure raise(const Host& host, std::string_view kind, const Parts&... parts) {
   return failure;
 }
 
-// returns  INVALID  the argument is no tensor on the CPU whose elements are compact
-Result<const gantry_tensor*> compact_at(const Call& call, std::size_t i);
-
 // A shape, or an array of integers.
 Result<std::vector<std::int64_t>> dims_at(const Host& host, const Call& call, std::size_t i);
-
-// Returns the elements of a tensor on the CPU.
-template <class T>
-T* data_of(const gantry_tensor& tensor) {
-  return reinterpret_cast<T*>(static_cast<char*>(tensor.data) + tensor.byte_offset);
-}
 
 // The elements of an axis are `inner` apart; there are `outer` x `inner` lists.
 struct Axis {

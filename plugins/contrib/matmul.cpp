@@ -8,6 +8,7 @@
 #include "blas.hpp"
 #include "product.hpp"
 
+#include <gantry/convolution_call.hpp>
 #include <gantry/device_name.hpp>
 #include <gantry/dtype_text.hpp>
 #include <gantry/matrix_product.hpp>
@@ -86,20 +87,11 @@ Status multiply_batch(const Services& services, const Call& call, const MatrixPr
 Result<Value> run_product(const Services& services, const Call& call, std::int32_t rank,
                           std::initializer_list<gantry_dtype> types) {
   GANTRY_TRY(const MatrixProduct product, product_of(call, rank));
-  const gantry_dtype type = product.a.tensor->dtype;
-  const bool is_known =
-      std::ranges::any_of(types, [&](gantry_dtype each) { return same_dtype(each, type); });
-  if (!is_known)
-    return call.wrong(0,
-                      types.size() == 1 ? "a tensor of float32" : "a tensor of float32 or float64");
-  for (std::size_t i = 1; i < 3; ++i) {
-    const gantry_tensor& other = *(i == 1 ? product.b : product.c).tensor;
-    if (!same_dtype(other.dtype, type))
-      return call.wrong(i, concat("a tensor of ", dtype_text(type)));
-  }
+  GANTRY_CHECK(check_product_types(call, product, types));
   if (is_empty(*product.c.tensor)) return Value();
-  GANTRY_CHECK(same_dtype(type, dtypes::float32) ? multiply_batch<float>(services, call, product)
-                                                 : multiply_batch<double>(services, call, product));
+  GANTRY_CHECK(same_dtype(product.a.tensor->dtype, dtypes::float32)
+                   ? multiply_batch<float>(services, call, product)
+                   : multiply_batch<double>(services, call, product));
   return Value();
 }
 
@@ -131,57 +123,14 @@ Result<Value> integers(const Services& services, const Call& call) {
   return Value();
 }
 
-// The extents of an image or of weights, in whichever order they lie.
-struct Layout {
-  std::int64_t outer, inner, height, width;
-  std::int64_t outer_step, inner_step, row_step, column_step;
-};
-
 // dnnl.conv2d(x, w, out, top, left, bottom, right, stride h, stride w, groups, channels last, ...)
 Result<Value> conv2d(const Services& services, const Call& call) {
-  GANTRY_CHECK(call.count_is(13));
-  std::int64_t numbers[8];
-  for (std::size_t i = 0; i < std::size(numbers); ++i) {
-    GANTRY_TRY(numbers[i], call.integer(3 + i));
-    const std::int64_t min = i < 4 ? 0 : i < 7 ? 1 : INT64_MIN;
-    if (numbers[i] < min || (i < 7 && numbers[i] > INT32_MAX))
-      return call.refuse(call.title(3 + i), " is ", numbers[i], ", expected a number from ", min);
-  }
-  const auto [top, left, bottom, right, step_y, step_x, groups, is_last] = numbers;
-  const gantry_tensor* tensors[3];
-  for (std::size_t i = 0; i < 3; ++i) {
-    GANTRY_TRY(tensors[i], compact_at(call, i));
-    if (tensors[i]->ndim != 4 || !same_dtype(tensors[i]->dtype, dtypes::float32))
-      return call.wrong(i, "a tensor of float32 and rank 4");
-    if (!is_empty(*tensors[i])) GANTRY_CHECK(tensor_bytes(shape_of(*tensors[i]), dtypes::float32));
-  }
-  // NCHW and OIHW, or NHWC and HWIO
-  const auto layout = [&](std::size_t i) -> Layout {
-    const std::int64_t* const e = tensors[i]->shape;
-    if (is_last == 0) return {e[0], e[1], e[2], e[3], e[1] * e[2] * e[3], e[2] * e[3], e[3], 1};
-    if (i == 1) return {e[3], e[2], e[0], e[1], 1, e[3], e[1] * e[2] * e[3], e[2] * e[3]};
-    return {e[0], e[3], e[1], e[2], e[1] * e[2] * e[3], 1, e[2] * e[3], e[3]};
-  };
-  if (is_empty(*tensors[2])) return Value();
-  for (std::size_t i = 0; i < 2; ++i) {
-    if (is_empty(*tensors[i])) return call.wrong(i, "a tensor with elements");
-  }
-  const Layout x = layout(0), w = layout(1), y = layout(2);
-  const auto extent = [](std::int64_t size, std::int64_t before, std::int64_t after,
-                         std::int64_t kernel,
-                         std::int64_t step) { return (size + before + after - kernel) / step + 1; };
-  if (x.inner % groups != 0 || w.outer % groups != 0 || w.inner != x.inner / groups ||
-      y.outer != x.outer || y.inner != w.outer || w.height > x.height + top + bottom ||
-      w.width > x.width + left + right ||
-      y.height != extent(x.height, top, bottom, w.height, step_y) ||
-      y.width != extent(x.width, left, right, w.width, step_x)) {
-    return call.refuse("a convolution of ", tensor_text(*tensors[0]), " with ",
-                       tensor_text(*tensors[1]), " in ", groups, " groups is no ",
-                       tensor_text(*tensors[2]));
-  }
-  const float* const from = data_of<const float>(*tensors[0]);
-  const float* const weights = data_of<const float>(*tensors[1]);
-  float* const to = data_of<float>(*tensors[2]);
+  GANTRY_TRY(const Conv2dCall conv, read_conv2d(call));
+  if (is_empty(*conv.out)) return Value();
+  const Conv2dCall::Axes &x = conv.x_axes, &w = conv.w_axes, &y = conv.out_axes;
+  const float* const from = data_of<const float>(*conv.x);
+  const float* const weights = data_of<const float>(*conv.w);
+  float* const to = data_of<float>(*conv.out);
   const TracedWork traced(services.host, "conv2d with loops", "library");
   const std::int64_t planes = y.outer * y.inner;
   const Work work{services.host, call.env, services.threads,
@@ -189,16 +138,16 @@ Result<Value> conv2d(const Services& services, const Call& call) {
   Status done = work.in_pieces(planes, [&](Piece piece, std::int64_t) -> Status {
     for (std::int64_t plane = piece.begin; plane < piece.end; ++plane) {
       const std::int64_t image = plane / y.inner, channel = plane % y.inner;
-      const std::int64_t first = channel / (y.inner / groups) * w.inner;
+      const std::int64_t first = channel / (y.inner / conv.groups) * w.inner;
       for (std::int64_t row = 0; row < y.height; ++row) {
         GANTRY_CHECK(work.host.check_task(work.env));
         for (std::int64_t column = 0; column < y.width; ++column) {
           float sum = 0;
           for (std::int64_t ky = 0; ky < w.height; ++ky) {
-            const std::int64_t in_row = row * step_y - top + ky;
+            const std::int64_t in_row = row * conv.step_y - conv.top + ky;
             if (in_row < 0 || in_row >= x.height) continue;
             for (std::int64_t kx = 0; kx < w.width; ++kx) {
-              const std::int64_t in_column = column * step_x - left + kx;
+              const std::int64_t in_column = column * conv.step_x - conv.left + kx;
               if (in_column < 0 || in_column >= x.width) continue;
               const float* const pixel = from + image * x.outer_step + first * x.inner_step +
                                          in_row * x.row_step + in_column * x.column_step;
@@ -219,7 +168,6 @@ Result<Value> conv2d(const Services& services, const Call& call) {
   return Value();
 }
 
-constexpr std::string_view matmul_usage = "matmul(A, B, C, transa, transb[, alpha, beta])";
 constexpr std::string_view batch_usage = "batch_matmul(A, B, C, transa, transb[, alpha, beta])";
 constexpr std::string_view iterative_usage =
     "batch_matmul_iterative(A, B, C, transa, transb[, alpha, beta])";
@@ -234,10 +182,7 @@ constexpr FunctionRow matmul_rows[] = {
     {"tvm.contrib.mkl.matmul_u8s8s32", "matmul_u8s8s32(A, B, C, transa, transb[, alpha, beta])",
      integers},
     {"tvm.contrib.dnnl.matmul", matmul_usage, float32_matmul},
-    {"tvm.contrib.dnnl.conv2d",
-     "conv2d(x, w, out, top, left, bottom, right, stride_h, stride_w, groups, channels_last, "
-     "pre_cast, post_cast)",
-     conv2d},
+    {"tvm.contrib.dnnl.conv2d", conv2d_usage, conv2d},
 };
 
 }  // namespace

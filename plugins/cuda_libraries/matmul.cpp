@@ -262,8 +262,6 @@ Result<Value> cublaslt_matmul(Services& services, const Call& call) {
                                       " and ", tensor_text(*job.product.b.tensor));
 }
 
-constexpr std::string_view matmul_usage = "matmul(A, B, C, transa, transb[, alpha, beta])";
-
 constexpr FunctionRow matmul_rows[] = {
     {"tvm.contrib.cublas.matmul", matmul_usage, cublas_matmul<2>},
     {"tvm.contrib.cublas.batch_matmul", "batch_matmul(A, B, C, transa, transb[, alpha, beta])",

@@ -3,6 +3,7 @@
 // The state of the plugin in one runtime.
 #pragma once
 
+#include "library_functions.hpp"
 #include "onednn.hpp"
 #include "program.hpp"
 
@@ -10,6 +11,7 @@
 #include <gantry/subgraph_module.hpp>
 #include <gantry/trace.hpp>
 
+#include <map>
 #include <mutex>
 #include <set>
 #include <string>
@@ -23,6 +25,8 @@ struct Plugin {
   using Loaders = Types<SubgraphModule<Plugin, Program>>;
 
   explicit Plugin(Host given);
+  Plugin(const Plugin&) = delete;
+  Plugin& operator=(const Plugin&) = delete;
 
   // Refuses a tensor of a call that is not in the memory of the CPU.
   //
@@ -35,6 +39,8 @@ struct Plugin {
   // Logs that sub-graphs of another vendor's library run here, once for each key.
   void report_key(const std::string& type_key);
 
+  auto& named_functions() { return functions_; }
+
   Host host;
   Trace trace;
   int threads;
@@ -43,6 +49,7 @@ struct Plugin {
  private:
   std::mutex mutex_;
   std::set<std::string> reported_;
+  std::map<std::string_view, LibraryFunction> functions_ = library_functions(*this);
 };
 
 }  // namespace gantry::dnnl_plugin

@@ -28,16 +28,14 @@ class FrameLoan {
   std::unique_ptr<Frame> frame_;
 };
 
-// One thread for each 256 KiB of tensors: threads of OpenMP wait for each other after each primitive,
-// which takes longer than small primitives do.
 int thread_count(const Subgraph& graph, int max) {
-  constexpr std::uint64_t bytes_per_thread = std::uint64_t{256} << 10;
+  constexpr std::uint64_t enough = std::uint64_t{1} << 40;
   std::uint64_t bytes = 0;
   for (const TensorType& type : graph.entries) {
     const auto size = tensor_bytes(type.shape, type.dtype);
-    bytes += std::min(size.ok() ? *size : 0, bytes_per_thread * static_cast<std::uint64_t>(max));
+    bytes = std::min(bytes + std::min(size.ok() ? *size : 0, enough), enough);
   }
-  return static_cast<int>(std::min(1 + bytes / bytes_per_thread, static_cast<std::uint64_t>(max)));
+  return threads_for(bytes, max);
 }
 
 }  // namespace

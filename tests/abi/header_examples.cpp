@@ -8,6 +8,8 @@
 #define GANTRY_PLUGIN_VERSION "1.0.0"
 #include <gantry/call_streams.hpp>
 #include <gantry/compact_tensor.hpp>
+#include <gantry/convolution_call.hpp>
+#include <gantry/cpu_tensor.hpp>
 #include <gantry/cuda_architecture.hpp>
 #include <gantry/demands.hpp>
 #include <gantry/device_loss.hpp>
@@ -20,6 +22,7 @@
 #include <gantry/json_tree.hpp>
 #include <gantry/kernel_args.hpp>
 #include <gantry/library.hpp>
+#include <gantry/matrix_product.hpp>
 #include <gantry/message.hpp>
 #include <gantry/notices.hpp>
 #include <gantry/opaque.hpp>
@@ -178,6 +181,23 @@ Status read_attributes(const SubgraphNode& node) {
   return {};
 }
 }  // namespace subgraph
+
+Status multiply(const Call& call) {
+  GANTRY_TRY(const MatrixProduct product, matrix_product_of(call, 2, cpu_device_type));
+  GANTRY_CHECK(check_product_types(call, product, {dtypes::float32}));
+  return {};
+}
+Status convolve(const Call& call) {
+  GANTRY_TRY(const Conv2dCall conv, read_conv2d(call));
+  static_cast<void>(conv);
+  return {};
+}
+Status use_elements(const Call& call) {
+  GANTRY_TRY(const gantry_tensor* const x, compact_at(call, 0));
+  const float* const elements = data_of<const float>(*x);
+  static_cast<void>(elements);
+  return {};
+}
 
 namespace payload {
 struct Payload {

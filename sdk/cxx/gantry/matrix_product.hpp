@@ -17,9 +17,14 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <initializer_list>
+#include <string_view>
 #include <utility>
 
 namespace gantry {
+
+// Argument names, for errors.
+inline constexpr std::string_view matmul_usage = "matmul(A, B, C, transa, transb[, alpha, beta])";
 
 // op(A), op(B) or C: a matrix, or a batch of matrices, whose elements are adjacent in rows or in columns.
 struct MatrixOperand {
@@ -134,6 +139,23 @@ inline Result<MatrixProduct> matrix_product_of(const Call& call, std::int32_t ra
                        " matrices, expected equal numbers, or 1 of A or B");
   }
   return product;
+}
+
+// returns  INVALID  A has none of the types, or B or C has another one than A
+inline Status check_product_types(const Call& call, const MatrixProduct& product,
+                                  std::initializer_list<gantry_dtype> types) {
+  const gantry_dtype type = product.a.tensor->dtype;
+  const bool is_known =
+      std::ranges::any_of(types, [&](gantry_dtype each) { return same_dtype(each, type); });
+  if (!is_known)
+    return call.wrong(0,
+                      types.size() == 1 ? "a tensor of float32" : "a tensor of float32 or float64");
+  for (std::size_t i = 1; i < 3; ++i) {
+    const gantry_tensor& other = *(i == 1 ? product.b : product.c).tensor;
+    if (!same_dtype(other.dtype, type))
+      return call.wrong(i, concat("a tensor of ", dtype_text(type)));
+  }
+  return {};
 }
 
 }  // namespace gantry

@@ -5,6 +5,7 @@
 
 #include "plugins/contrib/plugin.hpp"
 #include "tests/support/fake_host.hpp"
+#include "tests/support/number_tensor.hpp"
 
 #include <gantry/compact_tensor.hpp>
 #include <gantry/dtype_text.hpp>
@@ -21,29 +22,10 @@ namespace gantry::contrib::test {
 
 using gantry::test::FakeHost;
 
-// A tensor over numbers of the test.
-template <class T>
-struct Numbers {
-  Numbers(std::vector<std::int64_t> extents, std::vector<T> values, gantry_dtype type)
-      : shape(std::move(extents)), data(std::move(values)) {
-    tensor = compact_tensor(type, shape, gantry::test::cpu, data.data());
-  }
-  Numbers(const Numbers&) = delete;
-  Numbers& operator=(const Numbers&) = delete;
-  gantry_value value() { return tensor_ref_value(&tensor); }
-
-  std::vector<std::int64_t> shape;
-  std::vector<T> data;
-  gantry_tensor tensor{};
-};
-using Floats = Numbers<float>;
-inline Floats floats(std::vector<std::int64_t> shape, std::vector<float> values) {
-  return Floats(std::move(shape), std::move(values), dtypes::float32);
-}
-inline Numbers<std::int32_t> integers(std::vector<std::int64_t> shape,
-                                      std::vector<std::int32_t> values) {
-  return {std::move(shape), std::move(values), dtypes::int32};
-}
+using gantry::test::Floats;
+using gantry::test::floats;
+using gantry::test::integers;
+using gantry::test::Numbers;
 
 // A text of at most 7 bytes.
 inline gantry_value text(const char* content) {
