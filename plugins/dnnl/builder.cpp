@@ -35,64 +35,58 @@ std::int64_t element_count(const Dims& dims) {
   return count;
 }
 
-Result<DataType> data_type_of(gantry_dtype dtype) {
-  if (same_dtype(dtype, dtypes::float32)) return DataType::f32;
-  if (same_dtype(dtype, dtypes::int8)) return DataType::s8;
-  if (same_dtype(dtype, dtypes::uint8)) return DataType::u8;
-  if (same_dtype(dtype, dtypes::int32)) return DataType::s32;
-  return unsupported("tensor has dtype ", dtype_text(dtype),
-                     ", supported are float32, int32, int8 and uint8")
+Elements elements_of(const Desc& desc, ElementType type) {
+  return {type, dims_of(desc), blocking_of(desc).strides};
+}
+
+Result<ElementType> read_element_type(gantry_dtype dtype) {
+  if (const auto type = element_type_of(dtype)) return *type;
+  return unsupported(
+             "tensor has dtype ", dtype_text(dtype),
+             ", supported are float32, float16, bfloat16, float8_e4m3fn, int32, int8, uint8 "
+             "and bool")
       .with_reason("SUBGRAPH_OPERATOR");
 }
 
 namespace {
 
+// True if loops can read and write the layout.
+bool has_no_blocks(const Desc& desc) { return is_blocked(desc) && blocking_of(desc).inner == 1; }
+
 // A scalar has one dimension: oneDNN has no tensors without.
 Result<Desc> desc_of(const TensorType& type) {
-  GANTRY_TRY(const DataType data_type, data_type_of(type.dtype));
+  GANTRY_TRY(const ElementType element, read_element_type(type.dtype));
   if (type.shape.size() > DNNL_MAX_NDIMS) {
     return unsupported("tensor ", type_text(type.dtype, type.shape), " has ", type.shape.size(),
                        " dimensions, maximum is ", DNNL_MAX_NDIMS)
         .with_reason("SUBGRAPH_OPERATOR");
   }
-  if (std::ranges::find(type.shape, -1) != type.shape.end()) {
-    return unsupported("tensor ", type_text(type.dtype, type.shape),
-                       " has an extent that is known when the function is called, supported are "
-                       "fixed extents")
-        .with_reason("SUBGRAPH_OPERATOR");
-  }
-  if (std::ranges::find(type.shape, 0) != type.shape.end()) {
-    return unsupported("tensor ", type_text(type.dtype, type.shape),
-                       " has no elements, the minimum of each extent is 1")
-        .with_reason("SUBGRAPH_OPERATOR");
-  }
-  return plain_desc(type.shape.empty() ? Dims{1} : type.shape, data_type);
+  return plain_desc(type.shape.empty() ? Dims{1} : type.shape, data_type_of(element));
 }
 
 }  // namespace
 
-Builder::Builder(const ::dnnl::engine& engine, const SubgraphCode& code,
+Builder::Builder(const ::dnnl::engine& engine, const Subgraph& graph,
                  std::span<const Value> constants)
-    : code_(code), constants_(constants), entries_(code.graph.entries.size()) {
+    : graph_(graph), constants_(constants), entries_(graph.entries.size()) {
   plan_.engine = engine;
 }
 
 Status Builder::begin() {
-  const Subgraph& graph = code_.graph;
-  for (const TensorType& type : graph.entries) GANTRY_CHECK(desc_of(type));
-  for (std::uint32_t i = 0; i < graph.inputs.size(); ++i) {
-    GANTRY_TRY(const Desc desc, desc_of(graph.entries[graph.inputs[i]]));
+  for (const TensorType& type : graph_.entries) GANTRY_CHECK(desc_of(type));
+  for (std::uint32_t i = 0; i < graph_.inputs.size(); ++i) {
+    GANTRY_TRY(const Desc desc, desc_of(graph_.entries[graph_.inputs[i]]));
     const std::uint32_t buffer = add_buffer(BufferKind::argument, desc.get_size());
     plan_.buffers[buffer].argument = i;
-    entries_[graph.inputs[i]] = {desc, buffer, 0};
+    entries_[graph_.inputs[i]].own = {desc, buffer, 0};
   }
-  for (std::uint32_t i = 0; i < graph.constants.size(); ++i) {
-    GANTRY_TRY(const Desc desc, desc_of(graph.entries[graph.constants[i]]));
+  for (std::uint32_t i = 0; i < graph_.constants.size(); ++i) {
+    GANTRY_TRY(const Desc desc, desc_of(graph_.entries[graph_.constants[i]]));
     const std::uint32_t buffer = add_buffer(BufferKind::constant, desc.get_size());
     const gantry_tensor& tensor = *constants_[i].tensor();
     plan_.buffers[buffer].data = static_cast<const std::byte*>(tensor.data) + tensor.byte_offset;
     kept_of_[buffer] = i;
-    entries_[graph.constants[i]] = {desc, buffer, 0};
+    entries_[graph_.constants[i]].own = {desc, buffer, 0};
   }
   return {};
 }
@@ -128,9 +122,9 @@ std::uint32_t Builder::view_index(const View& view) {
   return views_of_[view.buffer].back();
 }
 
-void Builder::emit(::dnnl::primitive primitive, std::span<const Use> uses) {
+void Builder::add_step(Step step, std::span<const Use> uses) {
   const auto number = static_cast<std::uint32_t>(plan_.steps.size());
-  Step step{std::move(primitive), {}, operator_};
+  step.name = operator_;
   for (const Use& use : uses) {
     if (!use.view.exists()) continue;
     step.arguments.push_back({use.role, view_index(use.view)});
@@ -139,7 +133,25 @@ void Builder::emit(::dnnl::primitive primitive, std::span<const Use> uses) {
   plan_.steps.push_back(std::move(step));
 }
 
+void Builder::emit(::dnnl::primitive primitive, std::span<const Use> uses) {
+  add_step({std::move(primitive), {}, {}, {}}, uses);
+}
+
+void Builder::emit(Loop loop, std::span<const View> views) {
+  std::vector<Use> uses;
+  for (const View& view : views) uses.push_back({0, view});
+  add_step({{}, std::move(loop), {}, {}}, uses);
+}
+
 Status Builder::copy(const View& from, const View& to) {
+  if (element_count(to.dims()) == 0) return {};
+  // oneDNN moves narrow types on few processors.
+  const bool is_narrow_type = is_narrow(element_type_of(to.type()));
+  if (is_narrow_type && has_no_blocks(from.desc) && has_no_blocks(to.desc)) {
+    const View views[] = {from, to};
+    emit(convert_loop(elements_of(from.desc), elements_of(to.desc)), views);
+    return {};
+  }
   ::dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(::dnnl::scratchpad_mode::user);
   const ::dnnl::reorder::primitive_desc reorder(plan_.engine, from.desc, plan_.engine, to.desc,
@@ -152,18 +164,93 @@ Status Builder::copy(const View& from, const View& to) {
   return {};
 }
 
-Result<View> Builder::reordered_constant(const View& view, const Desc& desc) {
+Result<View> Builder::new_constant(const Desc& desc) {
   GANTRY_TRY(AlignedBytes memory, new_aligned_bytes(desc.get_size()));
-  Memory from(view.desc, plan_.engine,
-              const_cast<std::byte*>(plan_.buffers[view.buffer].data) + view.offset);
-  Memory to(desc, plan_.engine, memory.get());
-  ::dnnl::stream stream(plan_.engine);
-  ::dnnl::reorder(from, to).execute(stream, from, to);
-  stream.wait();
   const std::uint32_t buffer = add_buffer(BufferKind::constant, desc.get_size());
   plan_.buffers[buffer].data = memory.get();
   plan_.weights.push_back(std::move(memory));
   return View{desc, buffer, 0};
+}
+
+std::byte* Builder::address_of(const View& view) const {
+  return const_cast<std::byte*>(plan_.buffers[view.buffer].data) + view.offset;
+}
+
+Result<View> Builder::reordered_constant(const View& view, const Desc& desc) {
+  GANTRY_TRY(const View made, new_constant(desc));
+  if (is_narrow(element_type_of(view.type())) && has_no_blocks(view.desc) && has_no_blocks(desc)) {
+    void* const tensors[] = {address_of(view), address_of(made)};
+    convert_loop(elements_of(view.desc), elements_of(desc))(tensors);
+    return made;
+  }
+  Memory from(view.desc, plan_.engine, address_of(view));
+  Memory to(desc, plan_.engine, address_of(made));
+  ::dnnl::stream stream(plan_.engine);
+  ::dnnl::reorder(from, to).execute(stream, from, to);
+  stream.wait();
+  return made;
+}
+
+Result<View> Builder::converted(const View& view, ElementType from, ElementType to) {
+  View source = view;
+  if (!has_no_blocks(view.desc)) {
+    GANTRY_TRY(source, plain(view));
+  }
+  const Desc desc = plain_desc(view.dims(), data_type_of(to));
+  Loop loop = convert_loop(elements_of(source.desc, from), elements_of(desc, to));
+  if (is_constant(source)) {
+    GANTRY_TRY(const View made, new_constant(desc));
+    void* const tensors[] = {address_of(source), address_of(made)};
+    loop(tensors);
+    return made;
+  }
+  const View made = temporary(desc);
+  const View views[] = {source, made};
+  emit(std::move(loop), views);
+  return made;
+}
+
+ElementType Builder::type_of_entry(std::uint32_t entry) const {
+  // begin() has read all types.
+  return element_type_of(graph_.entries[entry].dtype).value_or(ElementType::float32);
+}
+
+Result<View> Builder::entry(std::uint32_t entry, bool is_wide) {
+  Entry& tensor = entries_[entry];
+  const ElementType type = type_of_entry(entry);
+  if (!is_narrow(type)) return tensor.own;
+  View Entry::*const wanted = is_wide ? &Entry::wide : &Entry::own;
+  if (!is_wide && type == ElementType::float8_e4m3fn) {
+    // Fails as a primitive does that oneDNN does not have.
+    throw ::dnnl::error(dnnl_unimplemented, "float8");
+  }
+  if (!(tensor.*wanted).exists()) {
+    GANTRY_TRY(tensor.*wanted, is_wide ? converted(tensor.own, type, ElementType::float32)
+                                       : converted(tensor.wide, ElementType::float32, type));
+    conversions_.emplace_back(entry, wanted);
+  }
+  return tensor.*wanted;
+}
+
+Builder::Mark Builder::mark() const {
+  return {plan_.buffers.size(), plan_.views.size(), plan_.steps.size(),
+          plan_.weights.size(), plan_.kept.size(),  conversions_.size()};
+}
+
+void Builder::rewind(const Mark& mark, const SubgraphNode& node) {
+  for (std::size_t i = plan_.views.size(); i-- > mark.views;)
+    views_of_[plan_.views[i].buffer].pop_back();
+  plan_.views.resize(mark.views);
+  plan_.steps.resize(mark.steps);
+  plan_.buffers.resize(mark.buffers);
+  views_of_.resize(mark.buffers);
+  kept_of_.resize(mark.buffers);
+  plan_.weights.resize(mark.weights);
+  plan_.kept.resize(mark.kept);
+  for (std::size_t i = mark.conversions; i < conversions_.size(); ++i)
+    entries_[conversions_[i].first].*conversions_[i].second = {};
+  conversions_.resize(mark.conversions);
+  for (std::uint32_t i = 0; i < node.output_count; ++i) entries_[node.first_entry + i] = {};
 }
 
 Result<View> Builder::in_layout(const View& view, const Desc& desc) {
@@ -201,21 +288,28 @@ std::optional<std::vector<float>> Builder::constant_floats(const View& view) {
 }
 
 Status Builder::set_entry(std::uint32_t entry, View view, const SubgraphNode& node) {
-  const TensorType& type = code_.graph.entries[entry];
+  const TensorType& type = graph_.entries[entry];
   GANTRY_TRY(const Desc expected, desc_of(type));
-  if (view.dims() != dims_of(expected) || view.type() != type_of(expected)) {
+  const bool is_wide = is_narrow(type_of_entry(entry)) && view.type() == DataType::f32;
+  if (view.dims() != dims_of(expected) || (!is_wide && view.type() != type_of(expected))) {
     return malformed(node.at, "operator ", quoted(node.name), " gives a tensor of shape ",
                      numbers_text(view.dims()), ", the sub-graph has ",
                      type_text(type.dtype, type.shape))
         .with_reason("SUBGRAPH");
   }
-  entries_[entry] = std::move(view);
+  (is_wide ? entries_[entry].wide : entries_[entry].own) = std::move(view);
   return {};
 }
 
+Status Builder::set_empty(std::uint32_t entry, const SubgraphNode& node) {
+  GANTRY_TRY(const Desc desc, desc_of(graph_.entries[entry]));
+  return set_entry(entry, temporary(desc), node);
+}
+
 // The last operator writes to the caller's memory if it can.
-Status Builder::set_output(std::uint32_t argument, const View& view, const TensorType& type) {
-  GANTRY_TRY(const Desc desc, desc_of(type));
+Status Builder::set_output(std::uint32_t argument, std::uint32_t entry) {
+  const View& view = entries_[entry].own.exists() ? entries_[entry].own : entries_[entry].wide;
+  GANTRY_TRY(const Desc desc, desc_of(graph_.entries[entry]));
   if (plan_.buffers[view.buffer].kind == BufferKind::temporary && view.desc == desc &&
       plan_.buffers[view.buffer].bytes == desc.get_size()) {
     plan_.buffers[view.buffer].kind = BufferKind::argument;
@@ -224,21 +318,25 @@ Status Builder::set_output(std::uint32_t argument, const View& view, const Tenso
   }
   const std::uint32_t buffer = add_buffer(BufferKind::argument, desc.get_size());
   plan_.buffers[buffer].argument = argument;
-  return copy(view, {desc, buffer, 0});
+  const View output{desc, buffer, 0};
+  if (entries_[entry].own.exists()) return copy(view, output);
+  GANTRY_TRY(const View wide, plain(view));
+  const View views[] = {wide, output};
+  if (element_count(wide.dims()) != 0)
+    emit(convert_loop(elements_of(wide.desc), elements_of(desc, type_of_entry(entry))), views);
+  return {};
 }
 
 Result<Plan> Builder::finish() {
-  const Subgraph& graph = code_.graph;
   set_operator("output", 0);
-  for (std::uint32_t i = 0; i < graph.outputs.size(); ++i) {
-    const std::uint32_t entry = graph.outputs[i];
-    if (!entries_[entry].exists()) {
+  for (std::uint32_t i = 0; i < graph_.outputs.size(); ++i) {
+    const std::uint32_t entry = graph_.outputs[i];
+    if (!has_entry(entry)) {
       return unsupported("output ", i,
                          " of the sub-graph is an output that its operator does not compute")
           .with_reason("SUBGRAPH_OPERATOR");
     }
-    GANTRY_CHECK(set_output(static_cast<std::uint32_t>(graph.inputs.size()) + i, entries_[entry],
-                            graph.entries[entry]));
+    GANTRY_CHECK(set_output(static_cast<std::uint32_t>(graph_.inputs.size()) + i, entry));
   }
   GANTRY_CHECK(place_buffers(plan_));
   GANTRY_CHECK(check_views(plan_));

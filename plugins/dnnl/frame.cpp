@@ -60,6 +60,17 @@ Status Frame::bind(std::span<const gantry_tensor* const> arguments) {
 }
 
 Status Frame::run(std::size_t step) {
+  if (plan_.steps[step].loop) {
+    tensors_.clear();
+    for (std::size_t i = first_[step]; i < first_[step + 1]; ++i) {
+      void* address = nullptr;
+      const dnnl_status_t status = dnnl_memory_get_data_handle(arguments_[i].memory, &address);
+      if (status != dnnl_success) return failure_of(status, "address of a tensor");
+      tensors_.push_back(address);
+    }
+    plan_.steps[step].loop(tensors_.data());
+    return {};
+  }
   const dnnl_status_t status = dnnl_primitive_execute(
       plan_.steps[step].primitive.get(), stream_.get(),
       static_cast<int>(first_[step + 1] - first_[step]), arguments_.data() + first_[step]);

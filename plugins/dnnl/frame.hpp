@@ -47,6 +47,8 @@ class Frame {
   // Arguments of all steps; step i has those from first_[i] to first_[i + 1].
   std::vector<dnnl_exec_arg_t> arguments_;
   std::vector<std::size_t> first_;
+  // Addresses for the loop that runs.
+  std::vector<void*> tensors_;
 };
 
 // Frames that no call uses.

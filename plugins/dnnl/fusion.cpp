@@ -144,6 +144,12 @@ Result<Fusion> read_quantized_fusion(const Operator& op, const Dims& out, std::s
   return fusion;
 }
 
+// An activation behind a batch normalization, which is no part of the primitive.
+bool is_after_bn(const Operator& op, std::string_view word) {
+  return std::ranges::find(activations, word, &Activation::name) != std::end(activations) &&
+         std::ranges::find(op.match.fusions, "bn") != op.match.fusions.end();
+}
+
 }  // namespace
 
 Result<Fusion> read_fusion(const Operator& op, const Dims& out, std::size_t axis) {
@@ -162,6 +168,19 @@ Result<Fusion> read_fusion(const Operator& op, const Dims& out, std::size_t axis
       } else if (word == "sum") {
         GANTRY_TRY(fusion.sum, op.input(next++));
         post.append_sum(1);
+      } else if (word == "dequantize") {
+        GANTRY_TRY(const float scale, op.attributes.real("dq_scale"));
+        append_scale(post, scale);
+      } else if (word == "multiply") {
+        for (std::size_t i = 0; i < 2; ++i) {
+          GANTRY_TRY(View number, op.wide_input(next++));
+          fusion.factors.push_back(std::move(number));
+        }
+      } else if (word == "bn" || word == "tuple" || word == "pad") {
+        // The first is added after the primitive; the others have no effect of their own.
+        continue;
+      } else if (is_after_bn(op, word)) {
+        continue;
       } else {
         GANTRY_CHECK(append_activation(op, word, post));
       }

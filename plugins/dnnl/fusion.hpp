@@ -8,6 +8,8 @@
 
 #include "lowering.hpp"
 
+#include <vector>
+
 namespace gantry::dnnl_plugin {
 
 // The role of Fusion::scales.
@@ -19,6 +21,8 @@ struct Fusion {
   View bias;
   // Is added to the output.
   View sum;
+  // Numbers with which the output is multiplied after the primitive.
+  std::vector<View> factors;
   // A number for each channel, with which the first post-op multiplies.
   View scales;
 };

@@ -5,6 +5,10 @@
 #include "layout.hpp"
 #include "spatial.hpp"
 
+#include <algorithm>
+#include <optional>
+#include <string>
+
 namespace gantry::dnnl_plugin {
 namespace {
 
@@ -22,6 +26,10 @@ struct Convolution {
   bool has_group_letter() const { return weight_letters.front() == 'G'; }
 };
 
+std::optional<std::string_view> default_of(const Operator& op, std::string_view layout) {
+  return op.match.row->key == "nnapi" ? std::optional(layout) : std::nullopt;
+}
+
 Result<Convolution> read_convolution(const Operator& op) {
   Convolution read;
   // "nn.conv2d", "conv1d", "deconv3d", "nn.conv2d_transpose"
@@ -29,15 +37,20 @@ Result<Convolution> read_convolution(const Operator& op) {
   read.rank = static_cast<std::size_t>(op.match.base[digit] - '0');
   const std::string_view spatial = spatial_letters[read.rank - 1];
   read.data_letters = concat("NC", spatial);
-  GANTRY_TRY(const std::string_view data, op.attributes.text("data_layout"));
-  GANTRY_TRY(const std::string_view weight, op.attributes.text("kernel_layout"));
+  // NNAPI's exporter writes no layouts.
+  const std::string plain_data = concat("NC", spatial), plain_weight = concat("OI", spatial);
+  GANTRY_TRY(const std::string_view data,
+             op.attributes.text("data_layout", default_of(op, plain_data)));
+  GANTRY_TRY(const std::string_view weight,
+             op.attributes.text("kernel_layout", default_of(op, plain_weight)));
   GANTRY_TRY(std::string_view output, op.attributes.text("out_layout", ""));
   if (output.empty()) output = data;
   read.weight_letters = concat(weight.find('G') == weight.npos ? "OI" : "GOI", spatial);
   GANTRY_TRY(read.data_layout, parse_layout(op, "data_layout", data, read.data_letters));
   GANTRY_TRY(read.output_layout, parse_layout(op, "out_layout", output, read.data_letters));
   GANTRY_TRY(read.weight_layout, parse_layout(op, "kernel_layout", weight, read.weight_letters));
-  GANTRY_TRY(read.groups, op.attributes.integer("groups", 1));
+  const bool is_group = op.attributes.has("group");
+  GANTRY_TRY(read.groups, op.attributes.integer(is_group ? "group" : "groups", 1));
   if (read.groups < 1) {
     return op.attributes.refuse("groups", " is ", read.groups, ", minimum is 1");
   }
@@ -71,6 +84,39 @@ Status copy_sum(const Operator& op, const Fusion& fusion, const Convolution& rea
   return op.builder.copy(sum, output);
 }
 
+// Adds the batch normalization that OpenCL ML's exporter fuses, and the activation behind it.
+Result<View> add_batch_norm(const Operator& op, const View& data) {
+  const auto& fusions = op.match.fusions;
+  if (std::ranges::find(fusions, "bn") == fusions.end()) return data;
+  // axis, epsilon, center, scale
+  const std::vector<std::string>* const values = op.node.find("batchnorm");
+  if (values == nullptr || values->size() != 4)
+    return op.attributes.refuse("batchnorm", " is absent, or has not 4 values");
+  SubgraphNode node;
+  node.name = op.node.name;
+  node.at = op.node.at;
+  const std::string_view names[] = {"axis", "epsilon", "center", "scale"};
+  for (std::size_t i = 0; i < 4; ++i)
+    node.attributes.push_back({std::string(names[i]), {(*values)[i]}});
+  const SubgraphAttributes attributes(node);
+  GANTRY_TRY(const std::int64_t axis, attributes.integer("axis"));
+  GANTRY_TRY(const float epsilon, attributes.real("epsilon"));
+  if (axis != 1)
+    return op.attributes.refuse_support("batchnorm", " has axis ", axis, ", supported is 1");
+  View parameters[4];
+  for (std::size_t i = 0; i < 4; ++i) {
+    // the last inputs
+    GANTRY_TRY(parameters[i], channel_input(op, op.input_count() - 4 + i, data.dims()[1]));
+  }
+  GANTRY_TRY(const bool centers, attributes.truth("center"));
+  GANTRY_TRY(const bool scales, attributes.truth("scale"));
+  if (!scales) parameters[0] = {};
+  if (!centers) parameters[1] = {};
+  const View normal = batch_norm(op.builder, data, parameters, epsilon);
+  const bool has_relu = std::ranges::find(fusions, "relu") != fusions.end();
+  return has_relu ? eltwise(op.builder, normal, ::dnnl::algorithm::eltwise_relu) : normal;
+}
+
 template <class Primitive>
 Status add_convolution(const Operator& op, const Convolution& read, const View& data, View weight,
                        const Fusion& fusion, const Dims& output_dims) {
@@ -97,8 +143,9 @@ Status add_convolution(const Operator& op, const Convolution& read, const View& 
       {DNNL_ARG_BIAS, bias},  {scales_role, fusion.scales},
       {DNNL_ARG_DST, output}, {DNNL_ARG_SCRATCHPAD, scratch_of(builder, primitive)}};
   builder.emit(Primitive(primitive), uses);
+  GANTRY_TRY(const View whole, add_batch_norm(op, output));
   GANTRY_TRY(View result,
-             in_graph_order(op, output, read.output_layout, read.data_letters, op.output_dims()));
+             in_graph_order(op, whole, read.output_layout, read.data_letters, op.output_dims()));
   return op.set_output(std::move(result));
 }
 

@@ -4,11 +4,13 @@
 #include "layout.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <optional>
 
 namespace gantry::dnnl_plugin {
 namespace {
 
-Result<View> permuted(const Operator& op, const View& view,
+Result<View> permuted(const Operator& op, const View& view, std::string_view attribute,
                       const std::vector<std::int64_t>& order) {
   const std::size_t rank = view.dims().size();
   std::vector<int> axes(rank, -1);
@@ -18,7 +20,7 @@ Result<View> permuted(const Operator& op, const View& view,
     axes[static_cast<std::size_t>(axis)] = static_cast<int>(i);
   }
   if (std::ranges::find(axes, -1) != axes.end()) {
-    return op.attributes.refuse("axes", " is ", numbers_text(order), ", expected each of ", rank,
+    return op.attributes.refuse(attribute, " is ", numbers_text(order), ", expected each of ", rank,
                                 " axes once");
   }
   return view.with(view.desc.permute_axes(axes));
@@ -59,6 +61,7 @@ Status lower_concatenate(const Operator& op) {
   std::vector<View> views;
   std::vector<Desc> descs;
   for (std::size_t i = 0; i < op.input_count(); ++i) {
+    if (op.is_empty(i)) continue;
     GANTRY_TRY(View view, op.input(i));
     descs.push_back(view.desc);
     views.push_back(std::move(view));
@@ -98,12 +101,18 @@ Status lower_transpose(const Operator& op) {
     for (std::size_t i = input.dims().size(); i-- > 0;)
       order.push_back(static_cast<std::int64_t>(i));
   }
-  GANTRY_TRY(View output, permuted(op, input, order));
+  GANTRY_TRY(View output, permuted(op, input, "axes", order));
   return op.set_output(std::move(output));
 }
 
 Status lower_layout_transform(const Operator& op) {
   GANTRY_TRY(const View input, op.input_or_part(0));
+  // Relax has an order of the dimensions.
+  if (op.attributes.has("arg_axes")) {
+    GANTRY_TRY(const auto order, op.attributes.integers("arg_axes"));
+    GANTRY_TRY(View output, permuted(op, input, "arg_axes", order));
+    return op.set_output(std::move(output));
+  }
   GANTRY_TRY(const std::string_view from, op.attributes.text("src_layout"));
   GANTRY_TRY(const std::string_view to, op.attributes.text("dst_layout"));
   std::string letters;
@@ -125,15 +134,14 @@ Status lower_layout_transform(const Operator& op) {
 
 // Pads the last two dimensions with zeros: top, left, bottom, right.
 Status lower_pad(const Operator& op) {
-  GANTRY_TRY(const View input, op.input_or_part(0));
   if (op.input_count() > 1) {
-    GANTRY_TRY(const View value, op.input(1));
+    GANTRY_TRY(const View value, op.wide_input(1));
     const auto numbers = op.builder.constant_floats(value);
     if (!numbers || numbers->size() != 1 || numbers->front() != 0)
       return op.refuse_support(": input 1, the value, is not a constant 0, supported is 0");
   }
   GANTRY_TRY(const Dims padding, op.attributes.integers("padding", 4));
-  const Dims in = input.dims(), out = op.output_dims();
+  const Dims in = op.graph.entries[op.node.inputs[0]].shape, out = op.output_dims();
   const std::size_t rank = out.size();
   if (rank < 2 || in.size() != rank || !std::equal(in.begin(), in.end() - 2, out.begin())) {
     return op.refuse(": shape ", numbers_text(in), " gives ", numbers_text(out),
@@ -149,18 +157,63 @@ Status lower_pad(const Operator& op) {
                                   numbers_text(in), " and ", numbers_text(out));
     }
   }
-  const View output = op.builder.zeroed(plain_desc(out, input.type()));
+  GANTRY_TRY(const DataType type, op.input_type(0));
+  const View output = op.builder.zeroed(plain_desc(out, type));
+  if (op.is_empty(0)) return op.set_output(output);
+  GANTRY_TRY(const View input, op.input_or_part(0));
   GANTRY_TRY(const View inside, part_of(op, output, start, in));
   GANTRY_CHECK(op.builder.copy(input, inside));
   return op.set_output(output);
 }
 
+namespace {
+
+// Reads the begin, end and step of some axes, as Relax has them; negative numbers count from the end.
+Status read_axes(const Operator& op, const Dims& dims, Dims& start, Dims& size, Dims& steps) {
+  const auto rank = static_cast<std::int64_t>(dims.size());
+  GANTRY_TRY(const Dims axes, op.attributes.integers("arg_axes"));
+  GANTRY_TRY(const Dims begins, op.attributes.integers("arg_begin", axes.size()));
+  GANTRY_TRY(const Dims ends, op.attributes.integers("arg_end", axes.size()));
+  Dims each(axes.size(), 1);
+  if (op.attributes.has("arg_strides")) {
+    GANTRY_TRY(each, op.attributes.integers("arg_strides", axes.size()));
+  }
+  start.assign(dims.size(), 0);
+  size = dims;
+  steps.assign(dims.size(), 1);
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (axes[i] < -rank || axes[i] >= rank) {
+      return op.attributes.refuse("arg_axes", " has ", axes[i], ", range is ", -rank, " to ",
+                                  rank - 1);
+    }
+    const auto axis = static_cast<std::size_t>(axes[i] < 0 ? axes[i] + rank : axes[i]);
+    if (each[i] < 1)
+      return op.attributes.refuse_support("arg_strides", " has ", each[i], ", minimum is 1");
+    const auto within = [&](std::int64_t at) {
+      return std::clamp<std::int64_t>(at < 0 ? std::max(at, -dims[axis]) + dims[axis] : at, 0,
+                                      dims[axis]);
+    };
+    start[axis] = within(begins[i]);
+    const std::int64_t length = std::max<std::int64_t>(within(ends[i]) - start[axis], 0);
+    size[axis] = length / each[i] + (length % each[i] != 0 ? 1 : 0);
+    steps[axis] = each[i];
+  }
+  return {};
+}
+
+}  // namespace
+
 Status lower_slice(const Operator& op) {
   GANTRY_TRY(const View input, op.input_or_part(0));
   const std::size_t rank = input.dims().size();
-  GANTRY_TRY(const Dims start, op.attributes.integers("start", rank));
-  GANTRY_TRY(const Dims size, op.attributes.integers("size", rank));
-  GANTRY_TRY(const Dims steps, op.attributes.integers("strides", rank));
+  Dims start, size, steps;
+  if (op.attributes.has("arg_axes")) {
+    GANTRY_CHECK(read_axes(op, input.dims(), start, size, steps));
+  } else {
+    GANTRY_TRY(start, op.attributes.integers("start", rank));
+    GANTRY_TRY(size, op.attributes.integers("size", rank));
+    GANTRY_TRY(steps, op.attributes.integers("strides", rank));
+  }
   GANTRY_TRY(View output, part_of(op, input, start, size, steps));
   return op.set_output(std::move(output));
 }
@@ -178,6 +231,10 @@ Status lower_split(const Operator& op) {
                        size.size(), " dimensions");
     }
     size[axis] = shape[axis];
+    if (has_no_elements(shape)) {
+      GANTRY_CHECK(op.builder.set_empty(op.node.first_entry + i, op.node));
+      continue;
+    }
     GANTRY_TRY(View output, part_of(op, input, start, size));
     GANTRY_CHECK(op.set_output(std::move(output), i));
     start[axis] += size[axis];
@@ -189,15 +246,28 @@ Status lower_reduce(const Operator& op) {
   struct Reduction {
     std::string_view name;
     ::dnnl::algorithm algorithm;
+    std::optional<float> of_none;
   };
+  // The sum of no elements, and so on; no number is the largest of none.
+  constexpr float none = std::numeric_limits<float>::quiet_NaN();
   constexpr Reduction reductions[] = {
-      {"sum", ::dnnl::algorithm::reduction_sum},   {"prod", ::dnnl::algorithm::reduction_mul},
-      {"max", ::dnnl::algorithm::reduction_max},   {"min", ::dnnl::algorithm::reduction_min},
-      {"mean", ::dnnl::algorithm::reduction_mean},
+      {"sum", ::dnnl::algorithm::reduction_sum, 0.0f},
+      {"prod", ::dnnl::algorithm::reduction_mul, 1.0f},
+      {"max", ::dnnl::algorithm::reduction_max, {}},
+      {"min", ::dnnl::algorithm::reduction_min, {}},
+      {"mean", ::dnnl::algorithm::reduction_mean, none},
+      {"nn.global_avg_pool2d", ::dnnl::algorithm::reduction_mean, none},
   };
-  const auto* const found = std::ranges::find(reductions, op.match.base, &Reduction::name);
+  const auto* const found = std::ranges::find(reductions, op.name(), &Reduction::name);
   if (found == std::end(reductions)) return bug("operator ", op.match.base, " has no algorithm");
   Builder& builder = op.builder;
+  if (op.is_empty(0) && found->of_none) {
+    op.widen();
+    const View number = builder.zeroed(plain_desc(op.output_dims(), DataType::f32));
+    GANTRY_TRY(View output,
+               eltwise(builder, number, ::dnnl::algorithm::eltwise_linear, 0, *found->of_none));
+    return op.set_output(std::move(output));
+  }
   GANTRY_TRY(const View input, op.input(0));
   Dims dims = input.dims();
   GANTRY_TRY(const auto axes, op.attributes.integers("axis"));

@@ -3,6 +3,7 @@
 #include "spatial.hpp"
 
 #include <algorithm>
+#include <optional>
 
 namespace gantry::dnnl_plugin {
 namespace {
@@ -24,7 +25,10 @@ Result<Pooling> read_pooling(const Operator& op) {
   const std::size_t digit = op.match.base.find_first_of("123");
   const auto rank = static_cast<std::size_t>(op.match.base[digit] - '0');
   read.letters = concat("NC", spatial_letters[rank - 1]);
-  GANTRY_TRY(const std::string_view layout, op.attributes.text("layout"));
+  // NNAPI's exporter writes no layouts.
+  std::optional<std::string_view> absent;
+  if (op.match.row->key == "nnapi") absent = read.letters;
+  GANTRY_TRY(const std::string_view layout, op.attributes.text("layout", absent));
   GANTRY_TRY(std::string_view output, op.attributes.text("out_layout", ""));
   if (output.empty()) output = layout;
   GANTRY_TRY(read.layout, parse_layout(op, "layout", layout, read.letters));

@@ -3,6 +3,7 @@
 
 #include "failure_of.hpp"
 #include "row_check.hpp"
+#include "words.hpp"
 
 #include <gantry/join.hpp>
 
@@ -15,6 +16,10 @@ namespace {
 
 Status lower(const Operator& op) {
   switch (op.match.row->operation) {
+    case Operation::attention:
+      return lower_attention(op);
+    case Operation::cast:
+      return lower_cast(op);
     case Operation::convolution:
       return lower_convolution(op);
     case Operation::transposed_convolution:
@@ -61,6 +66,8 @@ Status lower(const Operator& op) {
       return lower_split(op);
     case Operation::reduce:
       return lower_reduce(op);
+    case Operation::resize:
+      return lower_resize(op);
   }
   return bug("operation without a function");
 }
@@ -76,36 +83,72 @@ Failure not_supported(std::string_view key, const SubgraphNode& node) {
 }
 
 // Returns the operator's row, with which it agrees.
-Result<OperatorMatch> read_operator(const SubgraphCode& code, const SubgraphNode& node) {
+Result<OperatorMatch> read_operator(std::string_view type_key, const Subgraph& graph,
+                                    const SubgraphNode& node) {
   if (node.output_count == 0) {
     return malformed(node.at, "operator ", quoted(node.name), " has no output")
         .with_reason("SUBGRAPH");
   }
-  auto match = find_operator(code.type_key, node.name);
-  if (!match) return not_supported(code.type_key, node);
-  GANTRY_CHECK(check_row(*match, code.graph, node));
+  auto match = find_operator(type_key, node.name);
+  if (!match) return not_supported(type_key, node);
+  GANTRY_CHECK(check_row(*match, graph, node));
   return std::move(*match);
 }
 
-Status lower_node(Builder& builder, const SubgraphCode& code, const SubgraphNode& node,
+bool has_narrow_type(const Subgraph& graph, const SubgraphNode& node) {
+  const auto narrow = [&](std::uint32_t entry) {
+    const auto type = element_type_of(graph.entries[entry].dtype);
+    return type && is_narrow(*type);
+  };
+  if (std::ranges::any_of(node.inputs, narrow)) return true;
+  for (std::uint32_t i = 0; i < node.output_count; ++i) {
+    if (narrow(node.first_entry + i)) return true;
+  }
+  return false;
+}
+
+// Sets the outputs of an operator if none has elements: there is nothing to compute.
+Result<bool> set_empty_outputs(Builder& builder, const Subgraph& graph, const SubgraphNode& node) {
+  for (std::uint32_t i = 0; i < node.output_count; ++i) {
+    if (!has_no_elements(graph.entries[node.first_entry + i].shape)) return false;
+  }
+  for (std::uint32_t i = 0; i < node.output_count; ++i)
+    GANTRY_CHECK(builder.set_empty(node.first_entry + i, node));
+  return true;
+}
+
+Status lower_node(Builder& builder, const Subgraph& graph, const SubgraphNode& node,
                   const OperatorMatch& match) {
   builder.set_operator(node.name, node.at);
-  const Operator op{builder, code.graph, node, match};
-  try {
-    return lower(op);
-  } catch (const ::dnnl::error& error) {
-    const auto type_of = [&](std::uint32_t entry) {
-      return type_text(code.graph.entries[entry].dtype, code.graph.entries[entry].shape);
-    };
-    const std::uint32_t outputs[] = {node.first_entry};
-    const std::string what =
-        concat("operator ", quoted(node.name), " of ", join(node.inputs, ", ", type_of, 8), " to ",
-               join(outputs, ", ", type_of));
-    return failure_of(error.status, what, node.at);
+  GANTRY_TRY(const bool is_done, set_empty_outputs(builder, graph, node));
+  if (is_done) return {};
+  const Builder::Mark mark = builder.mark();
+  const bool can_widen = has_narrow_type(graph, node);
+  for (bool is_wide = false;; is_wide = true) {
+    try {
+      return lower({builder, graph, node, match, is_wide, can_widen});
+    } catch (const ::dnnl::error& error) {
+      if (!is_wide && can_widen) {
+        builder.rewind(mark, node);
+        continue;
+      }
+      const auto type_of = [&](std::uint32_t entry) {
+        return type_text(graph.entries[entry].dtype, graph.entries[entry].shape);
+      };
+      const std::uint32_t outputs[] = {node.first_entry};
+      const std::string what =
+          concat("operator ", quoted(node.name), " of ", join(node.inputs, ", ", type_of, 8),
+                 " to ", join(outputs, ", ", type_of));
+      return failure_of(error.status, what, node.at);
+    }
   }
 }
 
 }  // namespace
+
+bool has_no_elements(const std::vector<std::int64_t>& shape) {
+  return std::ranges::find(shape, 0) != shape.end();
+}
 
 Result<View> Operator::input(std::size_t i) const {
   GANTRY_TRY(const View view, input_or_part(i));
@@ -116,9 +159,18 @@ Result<View> Operator::input_or_part(std::size_t i) const {
   if (i >= node.inputs.size()) {
     return refuse(" has ", node.inputs.size(), " inputs, expected ", quoted(match.row->inputs));
   }
-  const View& view = builder.entry(node.inputs[i]);
-  if (!view.exists()) return refuse_support(": input ", i, " is an output that is not computed");
-  return view;
+  if (!builder.has_entry(node.inputs[i]))
+    return refuse_support(": input ", i, " is an output that is not computed");
+  if (is_empty(i)) return refuse_support(": input ", i, " has no elements, the output has some");
+  return builder.entry(node.inputs[i], is_wide);
+}
+
+Result<View> Operator::wide_input(std::size_t i) const {
+  return Operator{builder, graph, node, match, true, can_widen}.input(i);
+}
+
+bool Operator::is_empty(std::size_t i) const {
+  return i < node.inputs.size() && has_no_elements(graph.entries[node.inputs[i]].shape);
 }
 
 Dims Operator::output_dims() const {
@@ -126,8 +178,62 @@ Dims Operator::output_dims() const {
   return shape.empty() ? Dims{1} : shape;
 }
 
-Result<DataType> Operator::output_type() const {
-  return data_type_of(graph.entries[node.first_entry].dtype);
+std::string_view Operator::name() const {
+  std::string_view name = match.base;
+  for (const std::string_view prefix : {"openclml.", "relax."}) {
+    if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
+  }
+  return name;
+}
+
+namespace {
+
+Result<DataType> type_of_entry(const Operator& op, std::uint32_t entry) {
+  GANTRY_TRY(const ElementType type, read_element_type(op.graph.entries[entry].dtype));
+  if (op.is_wide && is_narrow(type)) return DataType::f32;
+  // Fails as a primitive does that oneDNN does not have.
+  if (type == ElementType::float8_e4m3fn) op.widen();
+  return data_type_of(type);
+}
+
+}  // namespace
+
+std::string how_of(const OperatorRow& row) {
+  switch (row.operation) {
+    case Operation::attention:
+      return "primitives: product, softmax, product";
+    case Operation::instance_norm:
+    case Operation::l2_pooling:
+      return "primitives";
+    case Operation::reshape:
+    case Operation::transpose:
+    case Operation::layout_transform:
+    case Operation::slice:
+    case Operation::split:
+      return "view";
+    case Operation::pad:
+      return "copy";
+    case Operation::cast:
+    case Operation::resize:
+      return "loop";
+    default:
+      break;
+  }
+  std::string loops;
+  std::size_t count = 0, all = 0;
+  for (std::string_view names = row.names; !names.empty(); ++all) {
+    const std::string_view name = take_word(names, ' ');
+    if (!is_loop(row.operation, name)) continue;
+    append(loops, {TextPiece(count++ == 0 ? "" : " "), TextPiece(name)});
+  }
+  if (count == all) return "loop";
+  return count == 0 ? "primitive" : concat("primitive; loop: ", loops);
+}
+
+Result<DataType> Operator::output_type() const { return type_of_entry(*this, node.first_entry); }
+
+Result<DataType> Operator::input_type(std::size_t i) const {
+  return type_of_entry(*this, node.inputs[i]);
 }
 
 Result<std::size_t> axis_of(const Operator& op, std::string_view attribute, std::size_t rank,
@@ -146,20 +252,26 @@ Result<std::size_t> axis_of(const Operator& op, std::string_view attribute, std:
   return attributes;
 }
 
-Result<Plan> lower_subgraph(const ::dnnl::engine& engine, const SubgraphCode& code,
-                            std::span<const Value> constants) {
-  // All before a buffer is created, so that errors name operators.
-  std::vector<std::pair<const SubgraphNode*, OperatorMatch>> operators;
-  for (const SubgraphNode& node : code.graph.nodes) {
-    if (node.kind != SubgraphNodeKind::kernel) continue;
-    GANTRY_TRY(OperatorMatch match, read_operator(code, node));
-    operators.emplace_back(&node, std::move(match));
+Result<std::vector<OperatorMatch>> read_operators(std::string_view type_key,
+                                                  const Subgraph& graph) {
+  std::vector<OperatorMatch> operators(graph.nodes.size());
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    if (graph.nodes[n].kind != SubgraphNodeKind::kernel) continue;
+    GANTRY_TRY(operators[n], read_operator(type_key, graph, graph.nodes[n]));
   }
-  Builder builder(engine, code, constants);
+  return operators;
+}
+
+Result<Plan> lower_subgraph(const ::dnnl::engine& engine, const Subgraph& graph,
+                            std::span<const OperatorMatch> operators,
+                            std::span<const Value> constants) {
+  Builder builder(engine, graph, constants);
   try {
     GANTRY_CHECK(builder.begin());
-    for (const auto& [node, match] : operators)
-      GANTRY_CHECK(lower_node(builder, code, *node, match));
+    for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+      if (operators[n].row != nullptr)
+        GANTRY_CHECK(lower_node(builder, graph, graph.nodes[n], operators[n]));
+    }
     return builder.finish();
   } catch (const ::dnnl::error& error) {
     return failure_of(error.status, "sub-graph");

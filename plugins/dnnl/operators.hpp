@@ -37,6 +37,9 @@ enum class Operation : std::uint8_t {
   slice,
   split,
   reduce,
+  attention,
+  cast,
+  resize,
 };
 
 // One row: operators of one exporter that have the same attributes and inputs. Lists are separated

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A sub-graph as a list of oneDNN primitives, and the memory that they read and write.
+// A sub-graph as a list of oneDNN primitives and loops, and the memory that they read and write.
 //
 //     buffers  0 argument 0 | 1 constant | 2 temporary, offset 0 of the arena | 3 argument 1
 //     views    0 {buffer 0, float32 ab 1x64} | 1 {buffer 1, float32 AB16b64a 64x64} | ...
@@ -10,6 +10,7 @@
 // frame of its own (frame.hpp).
 #pragma once
 
+#include "loops.hpp"
 #include "onednn.hpp"
 
 #include <gantry/result.hpp>
@@ -86,6 +87,8 @@ struct StepArgument {
 
 struct Step {
   ::dnnl::primitive primitive;
+  // instead of a primitive, if it is set
+  Loop loop;
   std::vector<StepArgument> arguments;
   // of the operator, for traces and errors
   std::string_view name;

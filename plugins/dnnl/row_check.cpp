@@ -102,13 +102,14 @@ Status check_tensor(const OperatorMatch& match, const SubgraphNode& node, const 
   };
   if (!has_word(match.row->types, dtype_text(type.dtype)))
     return refuse(", supported types are ", match.row->types);
-  if (std::ranges::find(type.shape, -1) != type.shape.end()) {
-    return refuse(", which has an extent that is known when the function is called, supported are ",
-                  "fixed extents");
-  }
-  if (std::ranges::find(type.shape, 0) != type.shape.end())
-    return refuse(", which has no elements, the minimum of each extent is 1");
   return {};
+}
+
+// Memory that the library of an exporter works in, of any type.
+bool is_workspace(const OperatorRow& row, std::size_t i) {
+  std::string_view words = row.inputs, word;
+  for (std::size_t n = 0; n <= i; ++n) word = take_word(words, ' ');
+  return word == "[workspace]";
 }
 
 // "data weight [bias] [sum]": an input in brackets is there if the operator's name has its word; if
@@ -152,8 +153,10 @@ bool matches_layout(std::string_view layout, std::string_view pattern) {
 
 Status check_row(const OperatorMatch& match, const Subgraph& graph, const SubgraphNode& node) {
   GANTRY_CHECK(check_input_count(match, node));
-  for (std::size_t i = 0; i < node.inputs.size(); ++i)
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    if (is_workspace(*match.row, i)) continue;
     GANTRY_CHECK(check_tensor(match, node, graph.entries[node.inputs[i]], "input", i));
+  }
   for (std::uint32_t i = 0; i < node.output_count; ++i)
     GANTRY_CHECK(check_tensor(match, node, graph.entries[node.first_entry + i], "output", i));
   return check_attributes(match, node);

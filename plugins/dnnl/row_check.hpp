@@ -11,8 +11,7 @@
 namespace gantry::dnnl_plugin {
 
 // returns  UNSUPPORTED  an attribute that the row does not have, a value or a layout of an attribute
-//                       that it does not list, an element type, an extent that is 0 or known only at
-//                       the call (SUBGRAPH_OPERATOR)
+//                       that it does not list, or an element type (SUBGRAPH_OPERATOR)
 //          MALFORMED    the number of inputs (SUBGRAPH)
 // costs    O(attributes of the operator x words of the row)
 Status check_row(const OperatorMatch& match, const Subgraph& graph, const SubgraphNode& node);

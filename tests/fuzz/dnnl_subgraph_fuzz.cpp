@@ -7,6 +7,7 @@
 //     byte 1   number of constants, which the graph names c0, c1, ...
 //     rest     the graph
 #include "plugins/dnnl/frame.hpp"
+#include "plugins/dnnl/infer.hpp"
 #include "plugins/dnnl/lowering.hpp"
 #include "plugins/dnnl/threads.hpp"
 #include "tests/fuzz/budget.hpp"
@@ -26,8 +27,9 @@ using namespace gantry::fuzz;
 
 namespace {
 
-constexpr std::string_view keys[] = {
-    "dnnl_json", "tensorrt", "arm_compute_lib", "bnns_json", "cublas_json", "cudnn_json", "clml"};
+constexpr std::string_view keys[] = {"dnnl_json", "tensorrt",     "arm_compute_lib",
+                                     "bnns_json", "cublas_json",  "cudnn_json",
+                                     "clml",      "hipblas_json", "nnapi"};
 constexpr std::size_t max_constants = 12;
 
 // oneDNN generates the code of each primitive: 0.5 ms and 256 KiB for each kernel of it. An operator
@@ -163,7 +165,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     constants.push_back(Value::adopt(tensor_ref_value(&tensor)));
 
   const Budget budget(size, lowering_cost);
-  const auto plan = lower_subgraph(engine, code, constants);
+  const auto operators = read_operators(code.type_key, code.graph);
+  if (!operators.ok()) return expect_refusal(operators.error(), size);
+  if (has_unknown_extents(code.graph)) {
+    // A call with two of each.
+    for (const auto* const arguments : {&code.graph.inputs, &code.graph.outputs}) {
+      for (const std::uint32_t entry : *arguments)
+        std::ranges::replace(code.graph.entries[entry].shape, -1, 2);
+    }
+    const Status known = infer_extents(code.graph, *operators);
+    if (!known.ok()) return expect_refusal(known.error(), size);
+  }
+  const auto plan = lower_subgraph(engine, code.graph, *operators, constants);
   if (!plan.ok()) return expect_refusal(plan.error(), size);
   expect_valid(*plan, code.graph.inputs.size() + code.graph.outputs.size());
   run(*plan, code.graph);

@@ -37,9 +37,9 @@ TEST_P(DnnlRefuses, WithTheOperatorAndTheAttribute) { expect_refused(GetParam())
 INSTANTIATE_TEST_SUITE_P(
     OneChange, DnnlRefuses,
     ::testing::Values(
-        BadOperator{"UnknownOperator", changed("tensorrt", "exp", "tensorrt.exp", "tensorrt.atan"),
+        BadOperator{"UnknownOperator", changed("tensorrt", "exp", "tensorrt.exp", "tensorrt.acos"),
                     Code::unsupported,
-                    "operator \"tensorrt.atan\" of \"tensorrt\" is not supported, supported are "},
+                    "operator \"tensorrt.acos\" of \"tensorrt\" is not supported, supported are "},
         BadOperator{"UnknownFusion",
                     changed("dnnl_json", "conv2d_relu", "conv2d_relu", "conv2d_elu"),
                     Code::unsupported,
@@ -113,7 +113,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "a tensor of shape [1, 4, 7, 6] has the layout NCHW with 1 blocks, which has 5 "
                     "dimensions"},
         BadOperator{"MissingAttribute",
-                    changed("dnnl_json", "conv2d_groups", "\"data_layout\"", "\"keepdims\""),
+                    changed("dnnl_json", "conv2d_groups", "\"data_layout\"", "\"units\""),
                     Code::malformed, "attribute \"data_layout\" is absent"},
         BadOperator{"MissingBias",
                     changed("dnnl_json", "dense", "\"nn.dense\"", "\"dnnl.dense_bias\""),
@@ -182,13 +182,6 @@ INSTANTIATE_TEST_SUITE_P(
         BadOperator{"CeilingOfMoreWindowsThanANumberHas", many_windows(), Code::malformed,
                     "gives [1, 3, 140737488355328, 4], which has windows of axis 2 behind the "
                     "padding"},
-        BadOperator{"FirstInputIsBroadcast",
-                    changed("tensorrt", "subtract_column",
-                            "[\n     0,\n     0,\n     0\n    ],\n    [\n     1,",
-                            "[\n     1,\n     0,\n     0\n    ],\n    [\n     0,"),
-                    Code::unsupported,
-                    "inputs of shapes [1, 3, 1] and [2, 3, 5] give [2, 3, 5], supported are "
-                    "operators whose first input has the output's shape"},
         BadOperator{
             "BiasOfAnotherAxis",
             changed("tensorrt", "bias_add", attribute("axis", "\"1\""), attribute("axis", "\"2\"")),
@@ -198,7 +191,7 @@ INSTANTIATE_TEST_SUITE_P(
             changed("cublas_json", "matmul_batches", "2,\n       2,\n       5,\n       4",
                     "4,\n       5,\n       4"),
             Code::unsupported,
-            "inputs of shapes [2, 2, 3, 4] and [4, 5, 4] give [2, 2, 3, 5], supported are "},
+            "inputs of shapes [2, 2, 3, 4] and [4, 4, 5] give [2, 2, 3, 5], supported are "},
         BadOperator{"QuantizedActivation", changed("dnnl_json", "qnn_dense", "\"clip\"", "\"elu\""),
                     Code::unsupported,
                     "attribute \"activation\" is \"elu\", supported are relu tanh sigmoid gelu "
@@ -233,13 +226,7 @@ INSTANTIATE_TEST_SUITE_P(
                     changed("dnnl_json", "qnn_dense", attribute("o_scl_idx", "\"2\""),
                             attribute("o_scl_idx", "\"0\"")),
                     Code::unsupported,
-                    "attribute \"o_scl_idx\" is no constant of float32, supported are constants"},
-        BadOperator{
-            "ExtentOfTheCall",
-            changed("dnnl_json", "nn.relu", "2,\n       3,\n       5", "-1,\n       3,\n       5"),
-            Code::unsupported,
-            "operator \"nn.relu\": input 0 is float32[-1, 3, 5], which has an extent that is known "
-            "when the function is called, supported are fixed extents"}),
+                    "attribute \"o_scl_idx\" is no constant of float32, supported are constants"}),
     [](const auto& test) { return test.param.name; });
 
 // An output that is an input, of a type or shape that no operator has.
@@ -256,19 +243,11 @@ TEST(DnnlPlugin, RefusesATensorWithoutOperatorThatNoOperatorCouldRead) {
     return outputs.ok() ? Error{} : outputs.error();
   };
 
-  const Error type = refusal_of("float16", "[2, 3]");
+  const Error type = refusal_of("float64", "[2, 3]");
   EXPECT_EQ(type.code, Code::unsupported);
-  EXPECT_THAT(type.message.text(), HasSubstr("tensor has dtype float16, supported are float32, "
-                                             "int32, int8 and uint8"));
-  const Error extent = refusal_of("float32", "[-1, 3]");
-  EXPECT_EQ(extent.code, Code::unsupported);
-  EXPECT_THAT(extent.message.text(), HasSubstr("tensor float32[-1, 3] has an extent that is known "
-                                               "when the function is called, supported are fixed"));
-  const Error nothing = refusal_of("float32", "[2, 0]");
-  EXPECT_EQ(nothing.code, Code::unsupported);
-  EXPECT_EQ(nothing.reason, "SUBGRAPH_OPERATOR");
-  EXPECT_THAT(nothing.message.text(), HasSubstr("tensor float32[2, 0] has no elements, the minimum "
-                                                "of each extent is 1"));
+  EXPECT_THAT(type.message.text(),
+              HasSubstr("tensor has dtype float64, supported are float32, float16, bfloat16, "
+                        "float8_e4m3fn, int32, int8, uint8 and bool"));
   const Error rank = refusal_of("float32", "[1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]");
   EXPECT_EQ(rank.code, Code::unsupported);
   EXPECT_THAT(rank.message.text(), HasSubstr("has 13 dimensions, maximum is 12"));
