@@ -83,5 +83,56 @@ class Functions(unittest.TestCase):
         numpy.testing.assert_array_equal(self.c, self.a + 2 * self.b)
 
 
+
+class FunctionsWithHeadersOfTvmFfi(unittest.TestCase):
+    """Of libraries that are written in C++ with tvm-ffi's headers."""
+
+    @classmethod
+    def setUpClass(cls):
+        folder = support.GOLDEN / "tvm-ffi" / "0.1.15"
+        load = gantry.default_runtime().load_module
+        cls.typed = load(folder / "typed_function.so")
+        cls.containers = load(folder / "containers.so")
+        cls.errors = load(folder / "raise_error.so")
+        cls.types = load(folder / "type_and_method.so")
+
+    def test_take_and_return_numbers_and_texts(self):
+        self.assertEqual(self.typed["add_one"](41), 42)
+        self.assertEqual(self.typed["half"](3), 1.5)
+        self.assertEqual(self.typed["repeat"]("ab", 20), "ab" * 20)
+        self.assertEqual(self.containers["bytes_of"]("ab"), b"ab")
+
+    def test_take_and_write_arrays(self):
+        y = numpy.zeros(4, "float32")
+
+        self.typed["scale"](numpy.arange(4, dtype="float32"), 2.0, y)
+
+        numpy.testing.assert_array_equal(y, [0, 2, 4, 6])
+
+    def test_take_and_return_lists_and_dictionaries(self):
+        self.assertEqual(self.containers["sum"]([1, 2, 3]), 6)
+        self.assertEqual(self.containers["words"]("a b c"), ("a", "b", "c"))
+        self.assertEqual(self.containers["map_at"]({"a": 1, "b": 2}, "b"), 2)
+        self.assertEqual(self.containers["squares"](3), {0: 0, 1: 1, 2: 4, "count": 3})
+
+    def test_take_functions_and_objects(self):
+        self.assertEqual(self.containers["apply"](self.containers["adder"](4), 5), 9)
+        counter = self.types["counter_new"](3, "first")
+        self.assertEqual(self.types["counter_add"](counter, 4), 7)
+
+    def test_raise_errors_with_kind_and_backtrace(self):
+        with self.assertRaisesRegex(gantry.Error, "^x is -3, minimum is 0\n") as caught:
+            self.errors["square"](-2)
+
+        self.assertEqual(caught.exception.kind, "ValueError")
+        self.assertIn("raise_error", caught.exception.backtrace)
+
+    def test_have_no_kind_in_errors_of_the_runtime(self):
+        with self.assertRaises(gantry.Error) as caught:
+            self.errors["nonexistent"]
+
+        self.assertEqual((caught.exception.kind, caught.exception.backtrace), ("", ""))
+
+
 if __name__ == "__main__":
     unittest.main()
