@@ -123,6 +123,42 @@ INSTANTIATE_TEST_SUITE_P(Golden, RunFunction,
                                            Entry{"tvm-0.25/axpy2_c.so", "axpy2"},
                                            Entry{"tvm-0.12/axpy2_c.so", "__tvm_main__"}));
 
+struct JsonCall {
+  std::string function;
+  std::vector<std::string> args;
+  std::string result;
+};
+
+class RunFunctionWithJson : public ::testing::TestWithParam<JsonCall> {};
+
+TEST_P(RunFunctionWithJson, PrintsItsResult) {
+  std::vector<std::string> words{"run", "tvm-ffi/0.1.15/containers.so", "--function",
+                                 GetParam().function};
+  for (const std::string& arg : GetParam().args) words.insert(words.end(), {"--arg", arg});
+
+  const Outcome run = run_gantry(words);
+
+  EXPECT_THAT(run.out, StartsWith(GetParam().result)) << run.err;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Containers, RunFunctionWithJson,
+    ::testing::Values(JsonCall{"sum", {"json:[1, 2, -9]"}, "result  -6\n"},
+                      JsonCall{
+                          "map_at", {R"(json:{"a": [1], "b": "c"})", "str:b"}, "result  \"c\"\n"},
+                      JsonCall{"maybe", {"json:null"}, "result  "},
+                      JsonCall{"pair_of", {"int:1", "json:\"x\""}, "result0  1\n"}),
+    [](const auto& test) { return test.param.function; });
+
+TEST(RunFunctionJson, RefusesAnIntegerThatNoneHas) {
+  const Outcome run = run_gantry({"run", "tvm-ffi/0.1.15/containers.so", "--function", "sum",
+                                  "--arg", "json:[9223372036854775808]"});
+
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.err, HasSubstr("json: 9223372036854775808 is above the largest integer, "
+                                 "9223372036854775807"));
+}
+
 // The expected outputs are those of another device, which differ in the last digits.
 TEST(RunExpect, ReportsDifferencesWithStatus1) {
   const Args run{"run",

@@ -211,14 +211,14 @@ INSTANTIATE_TEST_SUITE_P(
             "input \"x\" of function \"any_in\" is of unknown type, found a list of numbers; "
             "--shape must state its shape and the type of its elements\n  for example --input "
             "x=x.npy or --input x=random --shape x=float32[2,3]; other values: int:3, float:0.5, "
-            "str:text, shape:[2, 16], none"},
+            "str:text, shape:[2, 16], json:[1, \"a\"], none"},
         RefusedValue{
             "ShapeOfAKindThatIsNotStated",
             {"relax/shapes_llvm.so", "--function", "any_in", "--shape", "x=1,2"},
             "--shape x=1,2: input \"x\" of function \"any_in\" is of unknown type, so that "
             "--shape must state the type of its elements, too\n  for example --input x=x.npy or "
             "--input x=random --shape x=float32[2,3]; other values: int:3, float:0.5, str:text, "
-            "shape:[2, 16], none"},
+            "shape:[2, 16], json:[1, \"a\"], none"},
         RefusedValue{
             "ItemsOfATuple",
             {"relax/tuples_llvm.so", "--function", "swap", "--input", "t=(1,2)"},
@@ -268,7 +268,7 @@ INSTANTIATE_TEST_SUITE_P(
             "input \"x\" of the model is of unknown type, found zeros; --shape must state its "
             "shape and the type of its elements\n  for example --input x=x.npy or --input "
             "x=random --shape x=float32[2,3]; other values: int:3, float:0.5, str:text, "
-            "shape:[2, 16], none"}),
+            "shape:[2, 16], json:[1, \"a\"], none"}),
     [](const auto& test) { return test.param.title; });
 
 // With the types of all items, also of a long tuple.

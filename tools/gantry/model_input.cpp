@@ -5,6 +5,7 @@
 #include "tools/gantry/cpu_array.hpp"
 #include "tools/gantry/input_elements.hpp"
 #include "tools/gantry/input_type.hpp"
+#include "tools/gantry/json_value.hpp"
 #include "tools/gantry/option_checks.hpp"
 
 #include "core/base/near_name.hpp"
@@ -100,7 +101,7 @@ std::string example_of(const std::string& name, const InputType& type) {
   if (!type.shape) {
     text += concat(" --shape ", name, "=float32[2,3]");
     constexpr std::string_view others =
-        "; other values: int:3, float:0.5, str:text, shape:[2, 16], none";
+        "; other values: int:3, float:0.5, str:text, shape:[2, 16], json:[1, \"a\"], none";
     return type.kind == Kind::any ? text + std::string(others) : text;
   }
   std::set<std::string_view> named;
@@ -589,6 +590,7 @@ class InputReader {
     const auto* number = std::get_if<double>(&argument);
     const auto* shape = std::get_if<ShapeArg>(&argument);
     const auto* text = std::get_if<std::string>(&argument);
+    const auto* json = std::get_if<JsonArg>(&argument);
     if (shape != nullptr && (type.kind == Kind::shape || type.kind == Kind::any))
       return shape_of(shape->extents, type, place);
     const bool takes_number = type.kind == Kind::number;
@@ -602,6 +604,7 @@ class InputReader {
     if (integer != nullptr) return Any(Value::adopt(int_value(*integer)));
     if (number != nullptr) return Any(Value::adopt(float_value(*number)));
     if (text != nullptr) return runtime_.text(*text);
+    if (json != nullptr) return value_of_json(runtime_, *json);
     return Any();
   }
 

@@ -252,10 +252,11 @@ void add_run(CLI::App& app, Invocation& invocation) {
   CLI::Option* force = command->add_flag(
       "--force", options->force, "call the function even if the library has no symbol of TVM");
   CLI::Option* arg =
-      add_repeatable(*command, "--arg", "SPEC", options->args,
-                     "argument of the function: FILE.npy, zeros:float32[16], int:3, float:0.5, "
-                     "shape:[2, 16], str:text, none; may be repeated",
-                     accepted_by(parse_arg))
+      add_repeatable(
+          *command, "--arg", "SPEC", options->args,
+          "argument of the function: FILE.npy, zeros:float32[16], int:3, float:0.5, "
+          "shape:[2, 16], str:text, json:[1, {\"key\": \"text\"}], none; may be repeated",
+          accepted_by(parse_arg))
           ->needs(function);
   CLI::Option* script = add_text(*command, "--script", "FILE.json", options->script,
                                  "play a call script and compare with its results")

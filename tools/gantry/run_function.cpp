@@ -2,6 +2,7 @@
 #include "tools/gantry/common/arg_spec.hpp"
 #include "tools/gantry/common/progress.hpp"
 #include "tools/gantry/common/stopwatch.hpp"
+#include "tools/gantry/json_value.hpp"
 #include "tools/gantry/run_options.hpp"
 #include "tools/gantry/session.hpp"
 
@@ -26,7 +27,7 @@ struct Arguments {
   std::vector<std::pair<std::size_t, Tensor>> arrays;
   // own the strings
   std::vector<ArgSpec> specs;
-  std::vector<Any> shapes;
+  std::vector<Any> objects;
 };
 
 // Creates the value of one argument; arrays are created on `device`.
@@ -35,8 +36,8 @@ struct MakeValue {
   const std::string& device;
   // [out]  set for array arguments only
   Tensor& array;
-  // [out]  one more for a shape
-  std::vector<Any>& shapes;
+  // [out]  one more for a shape or JSON
+  std::vector<Any>& objects;
 
   // made     [in]   on the CPU
   Result<gantry_value> of_array(Result<Tensor> made) const {
@@ -71,7 +72,11 @@ struct MakeValue {
   }
   Result<gantry_value> operator()(const ShapeArg& arg) const {
     GANTRY_TRY(Any shape, runtime.shape(arg.extents));
-    return shapes.emplace_back(std::move(shape)).value();
+    return objects.emplace_back(std::move(shape)).value();
+  }
+  Result<gantry_value> operator()(const JsonArg& arg) const {
+    GANTRY_TRY(Any value, value_of_json(runtime, arg));
+    return objects.emplace_back(std::move(value)).value();
   }
   Result<gantry_value> operator()(const ZerosArg& arg) const {
     GANTRY_TRY(array, zeros(runtime, arg.shape, arg.dtype, device));
@@ -88,7 +93,7 @@ Result<Arguments> make_arguments(const Runtime& runtime, const RunOptions& optio
   for (std::size_t i = 0; i < arguments.specs.size(); ++i) {
     Tensor array;
     GANTRY_TRY(const gantry_value value,
-               std::visit(MakeValue{runtime, options.devices.front(), array, arguments.shapes},
+               std::visit(MakeValue{runtime, options.devices.front(), array, arguments.objects},
                           arguments.specs[i]));
     arguments.values.push_back(value);
     if (array) arguments.arrays.emplace_back(i, std::move(array));

@@ -48,6 +48,11 @@ TEST(ArgSpec, ReadsAShape) {
   EXPECT_THAT(std::get<ShapeArg>(parse_arg("shape:[]").value()).extents, IsEmpty());
 }
 
+TEST(ArgSpec, ReadsJson) {
+  EXPECT_EQ(std::get<JsonArg>(parse_arg(R"(json:[1, {"a": "b"}])").value()).text,
+            R"([1, {"a": "b"}])");
+}
+
 struct BadArg {
   std::string text;
   std::string message;
@@ -92,10 +97,18 @@ INSTANTIATE_TEST_SUITE_P(
             " has more than 32 extents"},
         BadArg{
             "a.npz",
-            R"(argument "a.npz" has an unknown form, expected FILE.npy, zeros:float32[16], int:3, float:0.5, shape:[2, 16], str:text or none)"},
+            R"(argument "a.npz" has an unknown form, expected FILE.npy, zeros:float32[16], int:3, float:0.5, shape:[2, 16], str:text, json:[1, "a"] or none)"},
         BadArg{
             ".npy",
-            R"(argument ".npy" has an unknown form, expected FILE.npy, zeros:float32[16], int:3, float:0.5, shape:[2, 16], str:text or none)"}));
+            R"(argument ".npy" has an unknown form, expected FILE.npy, zeros:float32[16], int:3, float:0.5, shape:[2, 16], str:text, json:[1, "a"] or none)"}));
+
+TEST(ArgSpec, ReportsTheByteAtWhichJsonEnds) {
+  const auto arg = parse_arg("json:[1, 2");
+
+  ASSERT_FALSE(arg.ok());
+  EXPECT_EQ(arg.error().offset, 10u);
+  EXPECT_THAT(arg.error().message, ::testing::EndsWith("\n  in argument \"json:[1, 2\""));
+}
 
 TEST(ArgSpec, ReportsTheArgumentWithAnUnknownType) {
   const auto arg = parse_arg("zeros:float33x[2]");

@@ -5,6 +5,7 @@
 
 #include <gantry/array_record.hpp>
 #include <gantry/dtype_text.hpp>
+#include <gantry/json_tree.hpp>
 #include <gantry/quoted.hpp>
 
 namespace gantry::cli {
@@ -46,6 +47,11 @@ Result<ArgSpec> parse_arg(std::string_view text) {
   if (take_prefix(rest, "str:")) return ArgSpec(std::string(rest));
   if (take_prefix(rest, "zeros:")) return parse_zeros(rest, text);
   if (take_prefix(rest, "shape:")) return parse_shape_arg(rest, text);
+  if (take_prefix(rest, "json:")) {
+    auto tree = JsonTree::parse(rest, {.name = "json", .offset = text.size() - rest.size()});
+    if (!tree.ok()) return std::move(tree).error().at("in argument ", quoted(text));
+    return ArgSpec(JsonArg{std::string(rest)});
+  }
   if (take_prefix(rest, "int:")) {
     if (const auto value = parse_number<std::int64_t>(rest)) return ArgSpec(*value);
     return invalid("argument ", quoted(text), ": ", quoted(rest), " is not a 64-bit integer");
@@ -57,7 +63,7 @@ Result<ArgSpec> parse_arg(std::string_view text) {
   if (rest.size() > 4 && rest.ends_with(".npy")) return ArgSpec(FileArg{std::string(rest)});
   return invalid("argument ", quoted(text),
                  " has an unknown form, expected FILE.npy, zeros:float32[16], int:3, float:0.5, "
-                 "shape:[2, 16], str:text or none");
+                 "shape:[2, 16], str:text, json:[1, \"a\"] or none");
 }
 
 Result<std::vector<std::int64_t>> parse_extents(std::string_view list, std::string_view title) {

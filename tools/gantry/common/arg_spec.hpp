@@ -3,7 +3,7 @@
 // The value of --arg: one argument of a function.
 //
 //     FILE.npy   zeros:float32[2, 16]   int:3   float:0.5   shape:[2, 16]
-//     str:text   none
+//     str:text   json:[1, {"key": "text"}]   none
 //
 // A prefix takes precedence: "str:a.npy" is a string. A file whose name begins with a prefix is
 // written as "./int:3.npy".
@@ -32,8 +32,13 @@ struct ZerosArg {
 struct ShapeArg {
   std::vector<std::int64_t> extents;
 };
+// A value of lists, dictionaries with texts as keys, texts, numbers and truth values.
+struct JsonArg {
+  // is JSON
+  std::string text;
+};
 using ArgSpec =
-    std::variant<NoneArg, std::int64_t, double, std::string, FileArg, ZerosArg, ShapeArg>;
+    std::variant<NoneArg, std::int64_t, double, std::string, FileArg, ZerosArg, ShapeArg, JsonArg>;
 
 // Returns the text without the blanks at its begin and end.
 std::string_view trimmed(std::string_view text);

@@ -73,7 +73,7 @@ Result<std::optional<FillValue>> parse_word(std::string_view text, std::string_v
 }
 
 bool is_argument(std::string_view text) {
-  constexpr std::string_view prefixes[] = {"int:", "float:", "str:", "shape:"};
+  constexpr std::string_view prefixes[] = {"int:", "float:", "str:", "shape:", "json:"};
   return text == "none" || std::ranges::any_of(prefixes, [&](std::string_view prefix) {
            return text.starts_with(prefix);
          });

@@ -6,7 +6,7 @@
 //     NAME=zeros  NAME=ones  NAME=random:SEED:LOW:HIGH      elements that are made
 //     NAME=1,2,3  NAME=@FILE                                numbers; a text file with numbers
 //     NAME=(VALUE; VALUE)                                   a tuple
-//     NAME=int:3  float:0.5  str:text  shape:[2, 16]  none  see arg_spec.hpp
+//     NAME=int:3  float:0.5  str:text  shape:[2, 16]  json:[1]  none  see arg_spec.hpp
 //     FILE.npz    the inputs that it names
 //     zeros  ones  random:SEED:LOW:HIGH                     all inputs that nothing else sets
 //

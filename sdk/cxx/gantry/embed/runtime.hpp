@@ -192,15 +192,16 @@ class Runtime : public Object {
   Result<Any> array(std::span<const Any> items) const {
     std::vector<gantry_value> flat;
     for (const Any& item : items) flat.push_back(item.value());
-    return made_by_host("array", [&](const Host& host) {
-      return embed_detail::made_value("array", [&](gantry_value* out, gantry_status* status) {
-        return host.table()->items_new(host.table(), GANTRY_ARRAY, flat.data(), flat.size(), out,
-                                       status);
-      });
-    });
+    return items_of("array", GANTRY_ARRAY, flat);
   }
   Result<Any> array(std::initializer_list<Any> items) const {
     return array(std::span(items.begin(), items.size()));
+  }
+  // A dictionary, in the order of its members.
+  Result<Any> map(std::span<const std::pair<Any, Any>> members) const {
+    std::vector<gantry_value> flat;
+    for (const auto& [key, value] : members) flat.insert(flat.end(), {key.value(), value.value()});
+    return items_of("map", GANTRY_MAP, flat);
   }
   // Returns an object that owns a pointer of the program. After a failure the caller still owns it.
   //
@@ -420,6 +421,14 @@ class Runtime : public Object {
     }
     GANTRY_TRY(Value made, make(host()));
     return Any(std::move(made));
+  }
+  Result<Any> items_of(std::string_view name, std::int32_t kind,
+                       std::span<const gantry_value> flat) const {
+    return made_by_host(name, [&](const Host& host) {
+      return embed_detail::made_value(name, [&](gantry_value* out, gantry_status* status) {
+        return host.table()->items_new(host.table(), kind, flat.data(), flat.size(), out, status);
+      });
+    });
   }
   template <class Load>
   static Result<Module> loaded(std::string_view name, const LoadOptions& options, Load&& load) {
