@@ -118,6 +118,9 @@ class Builder {
   // from, to [in]   types of the elements, where oneDNN has no name for them
   Result<View> converted(const View& view, ElementType from, ElementType to);
 
+  // Adds an extent to those of resized images, and returns their sum.
+  std::int64_t add_resized(std::int64_t extent) { return resized_ += extent; }
+
   // Returns the elements of a constant; nullopt if the tensor is none, or not float32.
   std::optional<std::vector<float>> constant_floats(const View& view);
   bool is_constant(const View& view) const {
@@ -138,6 +141,7 @@ class Builder {
   const Subgraph& graph_;
   std::span<const Value> constants_;
   Plan plan_;
+  std::int64_t resized_ = 0;
   // The tensor of an entry: in its own type, widened to float32, or both; empty until its operator is
   // lowered.
   struct Entry {

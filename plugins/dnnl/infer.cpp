@@ -67,6 +67,12 @@ struct Inference {
       }
       case Operation::split:
         return part(out);
+      case Operation::resize:
+        // Height and width are those that the graph states.
+        for (std::size_t axis = 0; axis < 2 && axis < first.size() && axis < out.size(); ++axis) {
+          if (out[axis] < 0) out[axis] = first[axis];
+        }
+        return out;
       default:
         break;
     }
@@ -122,7 +128,14 @@ struct Inference {
                               bool rounds_up) {
     const std::int64_t room = extent - reach;
     if (room < 0) return 0;
-    return (rounds_up ? (room + step - 1) / step : room / step) + 1;
+    return room / step + (rounds_up && room % step != 0 ? 1 : 0) + 1;
+  }
+
+  Status in_range(const Shape& numbers, std::int64_t min) const {
+    const auto is_outside = [&](std::int64_t number) { return number < min || number > INT32_MAX; };
+    if (std::ranges::any_of(numbers, is_outside))
+      return refuse("and attributes out of their range");
+    return {};
   }
 
   // The numbers of a window in the order of the spatial dimensions.
@@ -140,13 +153,9 @@ struct Inference {
     if (padding.size() == 1) padding.assign(rank, padding.front());
     if (padding.size() == rank) padding.insert(padding.end(), padding.begin(), padding.end());
     if (padding.size() != 2 * rank) return refuse("and padding of another number of dimensions");
-    for (const Shape* const list : {&read.strides, &read.dilations, &padding}) {
-      for (const std::int64_t number : *list) {
-        const bool is_padding = list == &padding;
-        if (number < (is_padding ? 0 : 1) || number > INT32_MAX)
-          return refuse("and attributes out of their range");
-      }
-    }
+    GANTRY_CHECK(in_range(read.strides, 1));
+    GANTRY_CHECK(in_range(read.dilations, 1));
+    GANTRY_CHECK(in_range(padding, 0));
     const auto middle = padding.begin() + static_cast<std::ptrdiff_t>(rank);
     read.begins.assign(padding.begin(), middle);
     read.ends.assign(middle, padding.end());
@@ -185,6 +194,7 @@ struct Inference {
     Shape more(rank, 0);
     if (is_transposed && attributes.has("output_padding")) {
       GANTRY_TRY(more, attributes.integers("output_padding", rank));
+      GANTRY_CHECK(in_range(more, 0));
     }
     Shape extents = {from[0]};
     for (std::size_t i = 0; i < rank; ++i) {
@@ -219,6 +229,7 @@ struct Inference {
     if (from.empty() || out_layout.size() != out.size()) return out;
     GANTRY_TRY(const Window read, window(rank));
     GANTRY_TRY(const Shape size, attributes.integers("pool_size", rank));
+    GANTRY_CHECK(in_range(size, 1));
     GANTRY_TRY(const bool rounds_up, attributes.truth("ceil_mode", false));
     Shape extents = {from[0], from[1]};
     for (std::size_t i = 0; i < rank; ++i) {
@@ -303,14 +314,25 @@ struct Inference {
     return out;
   }
 
+  // Returns the extent of each output where all are equal; -1: they are not, or the axis has a rest.
+  std::int64_t equal_part(std::int64_t whole, std::size_t along) const {
+    const std::int64_t count = std::max<std::int64_t>(node.output_count, 1);
+    const std::int64_t each = whole / count;
+    bool are_equal = whole % count == 0;
+    for (std::uint32_t i = 0; i < node.output_count; ++i) {
+      const Shape& known = graph.entries[node.first_entry + i].shape;
+      are_equal = are_equal && known.size() > along && (known[along] < 0 || known[along] == each);
+    }
+    return are_equal ? each : -1;
+  }
+
   Result<Shape> part(Shape out) const {
     const Shape& in = input(0);
     if (in.size() != out.size()) return out;
     GANTRY_TRY(const std::size_t along, axis("axis", in.size()));
     for (std::size_t at = 0; at < out.size(); ++at) {
       if (out[at] >= 0) continue;
-      // Parts of an axis that is not known are equal.
-      out[at] = at == along ? in[at] / std::max<std::int64_t>(node.output_count, 1) : in[at];
+      out[at] = at == along ? equal_part(in[at], along) : in[at];
     }
     return out;
   }

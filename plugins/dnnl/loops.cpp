@@ -20,15 +20,16 @@ struct TypeRow {
   gantry_dtype dtype;
   DataType moved_as;
 };
+// The first row of a type of oneDNN is what it means without more knowledge.
 constexpr TypeRow types[] = {
     {ElementType::float32, dtypes::float32, DataType::f32},
     {ElementType::float16, dtypes::float16, DataType::f16},
     {ElementType::bfloat16, dtypes::bfloat16, DataType::bf16},
-    {ElementType::float8_e4m3fn, float8_e4m3fn, DataType::u8},
     {ElementType::int32, dtypes::int32, DataType::s32},
     {ElementType::int8, dtypes::int8, DataType::s8},
     {ElementType::uint8, dtypes::uint8, DataType::u8},
     {ElementType::boolean, dtypes::of(TypeCode::bool_, 8), DataType::u8},
+    {ElementType::float8_e4m3fn, float8_e4m3fn, DataType::u8},
 };
 
 float float_of_bfloat(std::uint16_t bits) {
@@ -214,25 +215,28 @@ bool is_narrow(ElementType type) {
 }
 
 Loop convert_loop(Elements from, Elements to) {
-  return [from = std::move(from), to = std::move(to), rows = Rows(to.dims)](void* const* tensors) {
-    for_rows(rows, [&](std::int64_t number) {
-      const auto* const source =
-          static_cast<const std::byte*>(tensors[0]) + rows.offset(from, number);
-      auto* const target = static_cast<std::byte*>(tensors[1]) + rows.offset(to, number);
-      double part[chunk];
-      for (std::int64_t i = 0; i < rows.length; i += chunk) {
-        const std::int64_t count = std::min(chunk, rows.length - i);
-        load(from.type, source + i * last_step(from) * bytes_of_element(from.type), last_step(from),
-             count, part);
-        store(to.type, part, target + i * last_step(to) * bytes_of_element(to.type), last_step(to),
-              count);
-      }
-    });
-  };
+  Rows rows(to.dims);
+  return
+      [from = std::move(from), to = std::move(to), rows = std::move(rows)](void* const* tensors) {
+        for_rows(rows, [&](std::int64_t number) {
+          const auto* const source =
+              static_cast<const std::byte*>(tensors[0]) + rows.offset(from, number);
+          auto* const target = static_cast<std::byte*>(tensors[1]) + rows.offset(to, number);
+          double part[chunk];
+          for (std::int64_t i = 0; i < rows.length; i += chunk) {
+            const std::int64_t count = std::min(chunk, rows.length - i);
+            load(from.type, source + i * last_step(from) * bytes_of_element(from.type),
+                 last_step(from), count, part);
+            store(to.type, part, target + i * last_step(to) * bytes_of_element(to.type),
+                  last_step(to), count);
+          }
+        });
+      };
 }
 
 Loop unary_loop(Elements from, Elements to, float (*function)(float)) {
-  return [from = std::move(from), to = std::move(to), rows = Rows(to.dims),
+  Rows rows(to.dims);
+  return [from = std::move(from), to = std::move(to), rows = std::move(rows),
           function](void* const* tensors) {
     for_rows(rows, [&](std::int64_t number) {
       const auto* const source =
@@ -247,7 +251,8 @@ Loop unary_loop(Elements from, Elements to, float (*function)(float)) {
 }
 
 Loop binary_loop(Elements a, Elements b, Elements to, float (*function)(float, float)) {
-  return [a = std::move(a), b = std::move(b), to = std::move(to), rows = Rows(to.dims),
+  Rows rows(to.dims);
+  return [a = std::move(a), b = std::move(b), to = std::move(to), rows = std::move(rows),
           function](void* const* tensors) {
     for_rows(rows, [&](std::int64_t number) {
       const auto* const first = static_cast<const std::byte*>(tensors[0]) + rows.offset(a, number);

@@ -93,10 +93,14 @@ Status lower_resize(const Operator& op) {
   for (std::size_t axis = 0; axis < 2; ++axis) {
     const std::int64_t from = in[2 + axis], to = out[2 + axis];
     // The taps are allocated before the tensors are.
-    constexpr std::int64_t max = 1 << 16;
+    constexpr std::int64_t max = 1 << 16, max_sum = 1 << 20;
     if (to > max) {
       return op.refuse_support(" has the output ", numbers_text(out), ", maximum of an extent is ",
                                max);
+    }
+    if (op.builder.add_resized(to) > max_sum) {
+      return op.refuse_support(" has the output ", numbers_text(out),
+                               ", and the extents of all resized images are above ", max_sum);
     }
     for (std::int64_t at = 0; at < to; ++at)
       taps[axis].push_back(taps_of(resize, source_of(resize, at, from, to), from));

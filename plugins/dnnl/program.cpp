@@ -99,6 +99,11 @@ Result<std::shared_ptr<const Program::Prepared>> Program::prepared_for(
     }
   }
   Subgraph graph = graph_;
+  // before the arguments: an output may be a constant, too
+  for (std::size_t i = 0; i < graph.constants.size(); ++i) {
+    const auto shape = shape_of(*constants_[i].tensor());
+    graph.entries[graph.constants[i]].shape.assign(shape.begin(), shape.end());
+  }
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const bool is_input = i < graph.inputs.size();
     TensorType& type =
@@ -112,11 +117,9 @@ Result<std::shared_ptr<const Program::Prepared>> Program::prepared_for(
                      numbers_text(type.shape))
           .with_reason("ARGUMENT");
     }
+    // Tensors without elements can have extents whose product does not fit.
+    GANTRY_CHECK(tensor_bytes(shape, type.dtype));
     type.shape.assign(shape.begin(), shape.end());
-  }
-  for (std::size_t i = 0; i < graph.constants.size(); ++i) {
-    const auto shape = shape_of(*constants_[i].tensor());
-    graph.entries[graph.constants[i]].shape.assign(shape.begin(), shape.end());
   }
   GANTRY_CHECK(infer_extents(graph, operators_));
   auto kept = std::make_shared<const Subgraph>(std::move(graph));
@@ -131,9 +134,17 @@ Result<std::shared_ptr<const Program::Prepared>> Program::prepared_for(
     }
     return failure;
   }
+  // Destroyed without the lock.
+  ExtentsPlan evicted;
   const std::lock_guard lock(mutex_);
+  // Another thread may have made the same plan.
+  const auto found = std::ranges::find(plans_, extents, &ExtentsPlan::extents);
+  if (found != plans_.end()) return found->prepared;
+  if (plans_.size() == max_plans) {
+    evicted = std::move(plans_.back());
+    plans_.pop_back();
+  }
   plans_.insert(plans_.begin(), {std::move(extents), std::move(kept), std::move(*made)});
-  if (plans_.size() > max_plans) plans_.pop_back();
   return plans_.front().prepared;
 }
 

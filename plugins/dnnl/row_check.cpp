@@ -107,9 +107,13 @@ Status check_tensor(const OperatorMatch& match, const SubgraphNode& node, const 
 
 // Memory that the library of an exporter works in, of any type.
 bool is_workspace(const OperatorRow& row, std::size_t i) {
-  std::string_view words = row.inputs, word;
-  for (std::size_t n = 0; n <= i; ++n) word = take_word(words, ' ');
-  return word == "[workspace]";
+  // A row has few words; an operator of "name..." has any number of inputs.
+  std::string_view words = row.inputs;
+  for (std::size_t n = 0; !words.empty(); ++n) {
+    const std::string_view word = take_word(words, ' ');
+    if (n == i) return word == "[workspace]";
+  }
+  return false;
 }
 
 // "data weight [bias] [sum]": an input in brackets is there if the operator's name has its word; if

@@ -152,10 +152,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::vector<GuardedBytes> memory;
   std::vector<gantry_tensor> tensors;
   for (const std::uint32_t entry : code.graph.constants) {
-    const TensorType& type = code.graph.entries[entry];
+    // Where the graph does not state an extent, it is that of the tensor.
+    TensorType& type = code.graph.entries[entry];
+    std::ranges::replace(type.shape, -1, 2);
     const auto bytes = tensor_bytes(type.shape, type.dtype);
-    // The host passes tensors of the graph's types: an extent of the call is never a constant's.
-    if (!bytes.ok()) return 0;
+    if (!bytes.ok() || *bytes > max_bytes) return 0;
     memory.emplace_back(*bytes);
     tensors.push_back(
         compact_tensor(type.dtype, type.shape, {cpu_device_type, 0}, memory.back().data()));

@@ -297,6 +297,89 @@ TEST(ExtentsOfTheCall, RefuseThoseThatDoNotFit) {
   EXPECT_TRUE(runner.run(*module, rows_of(2)).ok());
 }
 
+// The extents of a constant are its own, also where it is an output.
+TEST(ExtentsOfTheCall, RefuseAnOutputThatIsASmallerConstant) {
+  SubgraphCase what = with_unknown_extents(rows_of(1), true);
+  Json graph = Json::parse(what.json);
+  graph["nodes"].push_back(
+      {{"op", "const"}, {"name", "c0"}, {"attrs", {{"dtype", {"float32"}}, {"shape", {{-1}}}}}});
+  graph["heads"].push_back({3, 0, 0});
+  graph["node_row_ptr"].push_back(4);
+  what.json = graph.dump();
+  what.constants = {floats_of({8}, std::vector<float>(8))};
+  SubgraphRunner runner;
+  const auto module = runner.load(what).value();
+  ASSERT_TRUE(runner.initialize(*module, what).ok());
+  SubgraphCase call = rows_of(1);
+  call.outputs.push_back(floats_of({2}, {0, 0}));
+
+  const auto refused = runner.run(*module, call);
+
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().reason, "ARGUMENT");
+  EXPECT_THAT(refused.error().message.text(),
+              HasSubstr("argument 3 has shape [2], the tensor has [8]"));
+}
+
+TEST(ExtentsOfTheCall, RefuseThoseOfAnImageThatIsResized) {
+  std::vector<SubgraphCase> found;
+  for (const SubgraphCase& each : subgraph_cases()) {
+    if (each.json.find("resize2d") != std::string::npos && kernel_count(each) == 1)
+      found.push_back(each);
+  }
+  ASSERT_FALSE(found.empty());
+  SubgraphCase what = with_unknown_extents(found.front(), true);
+  Json graph = Json::parse(what.json);
+  // The output is between two operators.
+  const auto kernel = graph["nodes"].size() - 1;
+  Json next = graph["nodes"][kernel];
+  next["inputs"] = {{kernel, 0, 0}};
+  graph["nodes"].push_back(next);
+  graph["heads"] = {{kernel + 1, 0, 0}};
+  graph["node_row_ptr"].push_back(graph["node_row_ptr"].back().get<int>() + 1);
+  what.json = graph.dump();
+
+  SubgraphRunner runner;
+  const auto refused = runner.run(what);
+
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message.text(),
+              HasSubstr("whose extents do not follow from those of its inputs"));
+}
+
+TEST(ExtentsOfTheCall, RefuseUnequalPartsThatAreNotStated) {
+  // Five elements in two parts.
+  SubgraphCase what =
+      one_operator("tensorrt", "tensorrt.split", {{"axis", 0}}, {floats_of({5}, {1, 2, 3, 4, 5})},
+                   {floats_of({2}, {1, 2}), floats_of({3}, {3, 4, 5})});
+  what = with_unknown_extents(what, true);
+  Json graph = Json::parse(what.json);
+  // The second part is no output of the graph.
+  graph["heads"].erase(1);
+  what.json = graph.dump();
+  what.outputs.pop_back();
+
+  SubgraphRunner runner;
+  const auto refused = runner.run(what);
+
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message.text(),
+              HasSubstr("whose extents do not follow from those of its inputs"));
+}
+
+TEST(BytesThatAreCopied, KeepAllBits) {
+  const std::vector<std::uint8_t> bytes = {0, 1, 127, 128, 255, 56};
+  const CaseArray in{dtypes::uint8, {6}, bytes};
+  const CaseArray out{dtypes::uint8, {2, 3}, bytes};
+  SubgraphRunner runner;
+
+  const auto outputs =
+      runner.run(one_operator("arm_compute_lib", "reshape", Json::object(), {in}, {out}));
+
+  ASSERT_TRUE(outputs.ok()) << outputs.error().message;
+  EXPECT_EQ((*outputs)[0].bytes, bytes);
+}
+
 // Between two operators, where no argument has it.
 TEST(ExtentsOfTheCall, RefuseAShapeThatDoesNotFollow) {
   SubgraphCase what = subgraph_case("tensorrt", "views");
