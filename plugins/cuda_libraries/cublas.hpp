@@ -51,6 +51,7 @@ struct Cublas {
 };
 
 struct CublasHandle {
+  static constexpr bool is_of_stream = false;
   static Result<std::unique_ptr<CublasHandle>> create(const Cublas& api, const Driver& driver);
   CublasHandle(const Cublas& given, void* made) : api(given), handle(made) {}
   CublasHandle(const CublasHandle&) = delete;
@@ -99,6 +100,7 @@ struct CublasLt {
 };
 
 struct CublasLtHandle {
+  static constexpr bool is_of_stream = false;
   static Result<std::unique_ptr<CublasLtHandle>> create(const CublasLt& api, const Driver& driver);
   CublasLtHandle(const CublasLt& given, void* made) : api(given), handle(made) {}
   CublasLtHandle(const CublasLtHandle&) = delete;

@@ -36,6 +36,8 @@ struct Curand {
 
 // A generator with a seed of its own: two that run at the same time do not give the same numbers.
 struct CurandGenerator {
+  // Its state is in the device's memory.
+  static constexpr bool is_of_stream = true;
   static Result<std::unique_ptr<CurandGenerator>> create(const Curand& api, const Driver& driver);
   CurandGenerator(const Curand& given, void* made) : api(given), generator(made) {}
   CurandGenerator(const CurandGenerator&) = delete;

@@ -7,6 +7,8 @@
 #include "driver.hpp"
 #include "session.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -17,12 +19,13 @@
 namespace gantry::cuda_libraries {
 
 // Handle   a class with `static Result<std::unique_ptr<Handle>> create(const Api&, const Driver&)`, whose
-//          destructor releases it; both with its device's context current
+//          destructor releases it; both with its device's context current. is_of_stream: true if work in
+//          one stream may change what work in another reads, so that a handle stays in its first stream
 template <class Api, class Handle>
 class Handles {
   struct Kept {
-    Kept(KeptContext given, std::unique_ptr<Handle> made)
-        : context(std::move(given)), handle(std::move(made)) {}
+    Kept(KeptContext given, std::unique_ptr<Handle> made, void* first)
+        : context(std::move(given)), handle(std::move(made)), stream(first) {}
     // Without a context there is nothing to release: the driver has lost it.
     ~Kept() {
       const auto current = context.enter();
@@ -34,6 +37,8 @@ class Handles {
     }
     KeptContext context;
     std::unique_ptr<Handle> handle;
+    // of the first call
+    void* stream;
   };
 
  public:
@@ -62,21 +67,38 @@ class Handles {
     {
       const std::lock_guard lock(mutex_);
       auto& idle = idle_[index];
-      if (!idle.empty()) {
-        Lease lease(*this, index, std::move(idle.back()));
-        idle.pop_back();
+      // so that put_back() allocates nothing
+      idle.reserve(max_idle);
+      const auto fits = [&](const std::unique_ptr<Kept>& kept) {
+        return !Handle::is_of_stream || kept->stream == session.stream();
+      };
+      const auto at = std::ranges::find_if(idle, fits);
+      if (at != idle.end()) {
+        Lease lease(*this, index, std::move(*at));
+        idle.erase(at);
         return lease;
       }
     }
     GANTRY_TRY(KeptContext context, KeptContext::of_current(driver));
     GANTRY_TRY(std::unique_ptr<Handle> made, Handle::create(api, driver));
-    return Lease(*this, index, std::make_unique<Kept>(std::move(context), std::move(made)));
+    return Lease(*this, index,
+                 std::make_unique<Kept>(std::move(context), std::move(made), session.stream()));
   }
 
  private:
-  void put_back(std::int32_t index, std::unique_ptr<Kept> kept) {
+  // of one device
+  static constexpr std::size_t max_idle = 16;
+
+  void put_back(std::int32_t index, std::unique_ptr<Kept> kept) noexcept {
+    // Destroyed without the lock.
+    std::unique_ptr<Kept> oldest;
     const std::lock_guard lock(mutex_);
-    idle_[index].push_back(std::move(kept));
+    auto& idle = idle_.find(index)->second;
+    if (idle.size() == max_idle) {
+      oldest = std::move(idle.front());
+      idle.erase(idle.begin());
+    }
+    idle.push_back(std::move(kept));
   }
 
   std::mutex mutex_;
