@@ -26,10 +26,22 @@ std::string_view function_of_symbol(std::string_view symbol, const ExporterFacts
   if (!prefix.empty()) {
     if (!symbol.starts_with(prefix)) return {};
     const std::string_view name = symbol.substr(prefix.size());
-    return name.starts_with("_metadata_") || name.starts_with("_doc_") ? std::string_view() : name;
+    return declaration_of_symbol(symbol, facts) ? std::string_view() : name;
   }
   if (symbol.starts_with("__") || symbol.starts_with('.')) return {};
   return is_compiler_helper(symbol) ? std::string_view() : symbol;
+}
+
+std::optional<DeclarationSymbol> declaration_of_symbol(std::string_view symbol,
+                                                       const ExporterFacts& facts) {
+  const std::string_view prefix = function_symbol_prefix(facts);
+  if (prefix.empty() || !symbol.starts_with(prefix)) return std::nullopt;
+  const std::string_view name = symbol.substr(prefix.size());
+  for (const std::string_view begin : {metadata_prefix, doc_prefix}) {
+    if (name.starts_with(begin))
+      return DeclarationSymbol{name.substr(begin.size()), begin == doc_prefix};
+  }
+  return std::nullopt;
 }
 
 }  // namespace gantry

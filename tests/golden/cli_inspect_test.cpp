@@ -14,6 +14,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <sstream>
 
@@ -24,13 +25,13 @@ namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// Every golden file that has expected texts: "tvm-0.12/axpy2_c.so". Of those of Relax and its
-// functions, only directories of weights that are not damaged have them.
+// Every golden file that has expected texts: "tvm-0.12/axpy2_c.so". Of those of Relax, its functions
+// and tvm-ffi, only directories of weights that are not damaged have them.
 std::vector<std::string> golden_files() {
   std::vector<std::string> names;
   for (const auto& entry : fs::recursive_directory_iterator(golden(""))) {
     const std::string name = entry.path().lexically_relative(golden("")).string();
-    if (name.starts_with("functions/")) continue;
+    if (name.starts_with("functions/") || name.starts_with("tvm-ffi/")) continue;
     if (name.starts_with("relax/")) {
       if (name.ends_with(".weights") && name.starts_with("relax/weights_") &&
           !name.starts_with("relax/weights_bad_"))
@@ -362,6 +363,96 @@ TEST(InspectVerbose, AddsDigestsAndFillers) {
   EXPECT_THAT(brief, ::testing::Not(HasSubstr("__gantry_fill_")));
   EXPECT_THAT(verbose, HasSubstr("served by  sha256\n"));
   EXPECT_THAT(verbose, HasSubstr("__gantry_fill_0"));
+}
+
+TEST(InspectSignatures, AreThoseThatTheLibraryReturns) {
+  for (const std::string release : {"0.1.10", "0.1.15"}) {
+    const std::string file = "tvm-ffi/" + release + "/typed_function.so";
+
+    const Outcome text = run_gantry({"inspect", file, "--signatures"});
+    const Outcome json = run_gantry({"inspect", file, "--signatures", "--json"});
+
+    EXPECT_EQ(text.status, 0) << text.err;
+    EXPECT_THAT(text.out, ::testing::EndsWith("\nfunctions (12)\n"
+                                              "  add_one(int) -> int\n"
+                                              "      Returns x + 1.\n"
+                                              "  bits_of(str) -> int\n"
+                                              "  count_arguments\n"
+                                              "  describe(Tensor) -> str\n"
+                                              "  flip(bool) -> bool\n"
+                                              "  half(float) -> float\n"
+                                              "  key_of(Any) -> str\n"
+                                              "  pick(Optional[int], int) -> int\n"
+                                              "  repeat(str, int) -> str\n"
+                                              "  same(Any) -> Any\n"
+                                              "  scale(Tensor, float, Tensor) -> None\n"
+                                              "  with_front(Shape, int) -> Shape\n"))
+        << release;
+    EXPECT_EQ(json.status, 0) << json.err;
+    EXPECT_THAT(json.out, HasSubstr("\"signatures\": [\n    {\n      \"name\": \"add_one\",\n"
+                                    "      \"signature\": \"add_one(int) -> int\",\n"
+                                    "      \"doc\": \"Returns x + 1.\",\n"
+                                    "      \"error\": null\n    },"))
+        << release;
+  }
+}
+
+TEST(InspectSignatures, AreCountedWhereNothingIsLoaded) {
+  const Outcome text = run_gantry({"inspect", "tvm-ffi/0.1.15/typed_function.so"});
+  const Outcome json = run_gantry({"inspect", "tvm-ffi/0.1.15/typed_function.so", "--json"});
+
+  EXPECT_THAT(text.out, HasSubstr("\n  with_front\n  --signatures adds 11 signatures and 1 doc "
+                                  "string, which code of the file returns\n"));
+  EXPECT_THAT(json.out, ::testing::Not(HasSubstr("\"signatures\"")));
+}
+
+TEST(InspectSignatures, AreThoseOfLibrariesWithHeaders) {
+  EXPECT_EQ(run_gantry({"inspect", "tvm-0.12/axpy2_c.so", "--signatures"}).err,
+            "gantry: \"tvm-0.12/axpy2_c.so\" is a shared library without functions that tvm-ffi's "
+            "C++ headers describe, so that --signatures has no effect\n");
+}
+
+// Its functions return small strings (11) and an integer (1).
+TEST(InspectSignatures, OfHostileTextsAreReplacedByTheReason) {
+  const TempDir temp;
+  const std::string library = (temp / "f.so").string();
+  write_file(temp / "f.c", R"(
+    typedef struct { int type; unsigned size; char bytes[8]; } Value;
+    #define FUNCTION(name, ...) \
+      int __tvm_ffi_##name(void* self, const Value* args, int count, Value* result) { \
+        const Value made = __VA_ARGS__; *result = made; return 0; }
+    FUNCTION(f, {1})
+    FUNCTION(_metadata_f, {11, 1, "{"})
+    FUNCTION(_doc_f, {11, 6, "a\n\033[0m"})
+    FUNCTION(g, {1})
+    FUNCTION(_metadata_g, {1})
+  )");
+  ASSERT_EQ(std::system(("cc -shared -fPIC -o " + library + " " + (temp / "f.c").string()).c_str()),
+            0);
+
+  const Outcome inspect = run_gantry({"inspect", library, "--signatures"});
+
+  EXPECT_EQ(inspect.status, 0) << inspect.err;
+  EXPECT_THAT(inspect.out, HasSubstr("\n  f  not known: metadata is not JSON: ends after \"{\""));
+  EXPECT_THAT(inspect.out, HasSubstr("\n      a\n      \\x1b[0m\n  g  not known: value is "));
+}
+
+TEST(InspectSignatures, EndWithTheProcessThatRunsTheCode) {
+  const TempDir temp;
+  const std::string library = (temp / "f.so").string();
+  write_file(temp / "f.c",
+             "#include <stdlib.h>\n"
+             "int __tvm_ffi_f(void) { return 0; }\n"
+             "int __tvm_ffi__metadata_f(void) { abort(); }\n");
+  ASSERT_EQ(std::system(("cc -shared -fPIC -o " + library + " " + (temp / "f.c").string()).c_str()),
+            0);
+
+  const Outcome inspect = run_gantry({"inspect", library, "--signatures"});
+
+  EXPECT_EQ(inspect.status, 1);
+  EXPECT_THAT(inspect.out, IsEmpty());
+  EXPECT_THAT(inspect.err, HasSubstr("the code of the file ended the process by signal 6"));
+  EXPECT_THAT(inspect.err, HasSubstr("required by --signatures, which runs code of the file"));
 }
 
 // tests/golden/aot/usmp.c

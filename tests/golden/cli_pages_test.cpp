@@ -37,7 +37,7 @@ TEST(RecipePage, ContainsAHostFunctionThatRuns) {
 }
 
 TEST(CommandPage, ShowsWhatTheCommandsPrint) {
-  EXPECT_EQ(run_examples("tools/gantry/README.md"), 9);
+  EXPECT_EQ(run_examples("tools/gantry/README.md"), 10);
 }
 
 TEST(BenchPage, ShowsWhatTheCommandsPrint) { EXPECT_EQ(run_examples("tools/gantry/BENCH.md"), 3); }

@@ -8,6 +8,7 @@
 #include "tools/gantry/common/escape.hpp"
 #include "tools/gantry/common/output_directory.hpp"
 #include "tools/gantry/common/progress.hpp"
+#include "tools/gantry/declarations.hpp"
 #include "tools/gantry/inspect_draw.hpp"
 #include "tools/gantry/inspect_text.hpp"
 #include "tools/gantry/option_checks.hpp"
@@ -30,6 +31,7 @@ struct ReportOptions {
   // directory
   std::string extract;
   bool code = false;
+  bool signatures = false;
   bool verify = false;
   bool json = false;
   // empty form: no drawing
@@ -88,11 +90,18 @@ Result<ExitStatus> inspect(const ReportOptions& options, const Globals& globals)
       return payload_text(*runtime, std::move(artifact), module);
     };
   }
+  if (options.signatures)
+    how.declarations_of = [&] { return read_declarations(options.file, globals); };
   GANTRY_TRY(const InspectReport report, inspect_file(options.file, how));
   progress.reset();
   if (options.code && report.code.empty()) {
     return invalid(quoted(options.file), " is ", words_for(report.kind),
                    " without code of a virtual machine, so that --code has no effect");
+  }
+  if (options.signatures && report.declared.empty()) {
+    return invalid(quoted(options.file), " is ", words_for(report.kind),
+                   " without functions that tvm-ffi's C++ headers describe, so that --signatures "
+                   "has no effect");
   }
   if (options.verify && !report.weights) {
     return invalid(quoted(options.file), " is ", words_for(report.kind),
@@ -152,6 +161,12 @@ void add_inspect(CLI::App& app, Invocation& invocation) {
                      "also print constants and instructions of virtual machines; loads their "
                      "payloads with the plugin that serves them")
           ->excludes(tree);
+  CLI::Option* signatures =
+      command
+          ->add_flag("--signatures", options->signatures,
+                     "also print signatures and doc strings of functions written with tvm-ffi's "
+                     "C++ headers; loads the file and runs code of it, in a child process")
+          ->excludes(tree);
   CLI::Option* verify = command->add_flag(
       "--verify", options->verify,
       "compare the checksums that a directory of weights states; reads all of it");
@@ -163,7 +178,8 @@ void add_inspect(CLI::App& app, Invocation& invocation) {
                        "draw the operators of graphs and functions: svg, html or dot")
           ->type_name("FORM")
           ->check(CLI::IsMember({"svg", "html", "dot"}));
-  for (CLI::Option* const other : {tree, extract, code, verify, json}) draw->excludes(other);
+  for (CLI::Option* const other : {tree, extract, code, signatures, verify, json})
+    draw->excludes(other);
   add_text(*command, "-o,--output", "FILE", options->draw.output,
            "write the drawing to this file; default: stdout")
       ->needs(draw);

@@ -55,12 +55,7 @@ class Writer {
       }
       write_weights(*report_.weights);
     }
-    if (!report_.functions.empty()) {
-      section({"functions (", report_.functions.size(), ")"});
-      for (const std::string_view name : report_.functions) {
-        sink_(text_line("  ", escaped(name)));
-      }
-    }
+    write_functions();
     write_looked_up();
     write_warnings();
   }
@@ -204,6 +199,42 @@ class Writer {
           kept.push_back(std::move(child.children[i]));
       }
       child.children = std::move(kept);
+    }
+  }
+
+  void write_functions() {
+    if (report_.functions.empty()) return;
+    section({"functions (", report_.functions.size(), ")"});
+    for (const std::string_view name : report_.functions) {
+      const FunctionDeclaration* const declaration = report_.declaration_of(name);
+      if (declaration == nullptr) {
+        sink_(text_line("  ", escaped(name)));
+      } else {
+        write_declaration(*declaration);
+      }
+    }
+    if (options_.declarations_of || report_.declared.empty()) return;
+    const auto signatures =
+        std::ranges::count(report_.declared, true, &DeclaredFunction::has_metadata);
+    const auto docs = std::ranges::count(report_.declared, true, &DeclaredFunction::has_doc);
+    sink_(text_line(
+        "  --signatures adds ", signatures, signatures == 1 ? " signature" : " signatures", " and ",
+        docs, docs == 1 ? " doc string" : " doc strings", ", which code of the file returns"));
+  }
+
+  // "add(int, int) -> int", and its doc string indented.
+  void write_declaration(const FunctionDeclaration& declaration) {
+    const std::string& title =
+        declaration.signature.empty() ? declaration.name : declaration.signature;
+    std::string line = escaped(title);
+    if (!declaration.problem.empty())
+      line += concat("  ", terminal_.paint({"not known: ", declaration.problem}, Tone::warning));
+    sink_(concat("  ", line, "\n"));
+    std::string_view rest = declaration.doc;
+    while (!rest.empty()) {
+      const std::size_t end = std::min(rest.find('\n'), rest.size());
+      sink_(concat("      ", escaped_lines(rest.substr(0, end)), "\n"));
+      rest.remove_prefix(std::min(end + 1, rest.size()));
     }
   }
 

@@ -2,6 +2,7 @@
 #include "tools/gantry/isolated_command.hpp"
 
 #include "tools/gantry/common/isolated_calls.hpp"
+#include "tools/gantry/declarations.hpp"
 #include "tools/gantry/driver_guard.hpp"
 #include "tools/gantry/repack_check.hpp"
 #include "tools/gantry/session.hpp"
@@ -27,7 +28,8 @@ constexpr std::string_view isolated_name = "__isolated";
 constexpr IsolatedWork isolated_works[] = {{"devices", list_devices_isolated},
                                            {"generators", check_generators_isolated},
                                            {"payloads", check_payloads_isolated},
-                                           {"load", load_isolated}};
+                                           {"load", load_isolated},
+                                           {"declarations", declare_isolated}};
 
 // Calls `visit` for each field with the beginning of its words.
 template <class Visit>

@@ -77,6 +77,27 @@ Status read_code(InspectReport& report, const InspectOptions& options) {
   return {};
 }
 
+Status read_declarations(InspectReport& report, const InspectOptions& options) {
+  if (!options.declarations_of || report.declared.empty()) return {};
+  GANTRY_TRY(std::vector<FunctionDeclaration> read, options.declarations_of());
+  for (FunctionDeclaration& each : read) {
+    std::string name = each.name;
+    report.declarations.insert_or_assign(std::move(name), std::move(each));
+  }
+  // Those that are behind the limit.
+  for (const DeclaredFunction& each : report.declared) {
+    std::string name(each.name);
+    report.declarations.try_emplace(
+        name, FunctionDeclaration{.name = name,
+                                  .problem = concat("the texts of all functions have more than ",
+                                                    max_declarations_bytes, " bytes")});
+  }
+  std::erase_if(report.declarations, [&](const auto& each) {
+    return !std::ranges::binary_search(report.declared, each.first, {}, &DeclaredFunction::name);
+  });
+  return {};
+}
+
 Status inspect_elf(InspectReport& report, const InspectOptions& options) {
   GANTRY_TRY(const ElfFile elf, ElfFile::parse(report.bytes));
   GANTRY_CHECK(elf.check_complete());
@@ -92,6 +113,8 @@ Status inspect_elf(InspectReport& report, const InspectOptions& options) {
   const PayloadLayouts none;
   GANTRY_TRY(report.container, read_container(location, report.layouts ? *report.layouts : none));
   report.functions = functions_of(elf, report.container.facts);
+  report.declared = declared_functions(elf, report.container.facts, report.functions);
+  GANTRY_CHECK(read_declarations(report, options));
   report.looked_up = functions_of_cells(elf);
   report.aot = inspect_aot(elf, report.container);
   if (options.verbose) digest_payloads(report, options);

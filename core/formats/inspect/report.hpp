@@ -8,6 +8,7 @@
 #include "core/base/warning_list.hpp"
 #include "core/formats/archive/archive_members.hpp"
 #include "core/formats/inspect/aot.hpp"
+#include "core/formats/inspect/declared_functions.hpp"
 #include "core/formats/kind/file_kind.hpp"
 
 #include "core/base/digest/digest.hpp"
@@ -40,6 +41,9 @@ using FindLayouts = std::function<Result<const PayloadLayouts*>()>;
 // Returns the code of a module of the file, see payload_text.hpp. Opens the plugin that serves it.
 using CodeOf = std::function<Result<std::string>(std::size_t module)>;
 
+// Returns what the code of the file declares about its functions. Runs it.
+using DeclarationsOf = std::function<Result<std::vector<FunctionDeclaration>>()>;
+
 struct InspectOptions {
   // called if the file has a container
   FindLayouts find_layouts;
@@ -57,6 +61,8 @@ struct InspectOptions {
   bool verify = false;
   // called for each executable of a virtual machine; empty: the report has no code
   CodeOf code_of = {};
+  // called if the file has functions with metadata or a doc string; empty: they are only counted
+  DeclarationsOf declarations_of = {};
 };
 
 // One array of a parameter or numpy file.
@@ -97,6 +103,10 @@ struct InspectReport {
   std::shared_ptr<const AotReport> aot;
   // sorted
   std::vector<std::string_view> functions;
+  // those of `functions` about which the code of the file declares something
+  std::vector<DeclaredFunction> declared;
+  // by name; empty unless InspectOptions::declarations_of
+  std::map<std::string, FunctionDeclaration, std::less<>> declarations;
   // names that CPU code looks up, sorted; see required_functions.hpp
   std::vector<std::string_view> looked_up;
   std::vector<ArchiveMember> members;
@@ -113,6 +123,11 @@ struct InspectReport {
   const std::vector<std::string>* code_of(std::size_t module) const {
     const auto found = code.find(module);
     return found != code.end() ? &found->second : nullptr;
+  }
+  // What the file's code declares about a function, or NULL.
+  const FunctionDeclaration* declaration_of(std::string_view function) const {
+    const auto found = declarations.find(function);
+    return found != declarations.end() ? &found->second : nullptr;
   }
 };
 
@@ -133,8 +148,8 @@ Result<InspectReport> inspect_file(const std::string& path, const InspectOptions
 
 // Writes the document of `inspect --json`, which begins with the inputs and outputs of signatures.hpp.
 // Later versions may add keys and remove none. A key that does not apply is null or empty; only `members`
-// (archives), `arrays` (array files), `code` of modules (--code), `index`, `shards`, `weights` and `totals`
-// (directories of weights), and `verified_shards` (--verify) are left out.
+// (archives), `arrays` (array files), `code` of modules (--code), `signatures` (--signatures), `index`, `shards`,
+// `weights` and `totals` (directories of weights), and `verified_shards` (--verify) are left out.
 void write_inspect_json(const InspectReport& report, const InspectOptions& options,
                         const JsonWriter::Sink& sink);
 

@@ -12,6 +12,7 @@
 #include <gantry/dtype_text.hpp>
 #include <gantry/function_advice.hpp>
 
+#include <ranges>
 #include <set>
 
 namespace gantry {
@@ -130,6 +131,13 @@ void write_tensor(const StatedTensor& tensor, JsonWriter& json) {
   json.field("device", text_or_null(device_text(tensor)));
 }
 
+void write_declaration(const FunctionDeclaration& declaration, JsonWriter& json) {
+  json.field("name", json_text(declaration.name));
+  json.field("signature", text_or_null(declaration.signature));
+  json.field("doc", text_or_null(declaration.doc));
+  json.field("error", text_or_null(declaration.problem));
+}
+
 // "looked_up": names with what has them. Those that nothing has come first, with advice.
 void write_required(const InspectReport& report, const InspectOptions& options, JsonWriter& json) {
   const auto required = required_functions(report, options.offered_by);
@@ -187,6 +195,8 @@ void write_inspect_json(const InspectReport& report, const InspectOptions& optio
   }
   json.end();
   write_texts("functions", report.functions, json);
+  if (options.declarations_of)
+    write_objects("signatures", std::views::values(report.declarations), json, write_declaration);
   write_required(report, options, json);
   if (report.kind == FileKind::archive || report.kind == FileKind::tar ||
       report.kind == FileKind::model_library) {

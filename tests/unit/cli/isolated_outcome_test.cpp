@@ -38,8 +38,21 @@ TEST(IsolatedOutcome, KeepsWarningsOfASuccess) {
   EXPECT_EQ(read.warnings, outcome.warnings);
 }
 
+TEST(IsolatedOutcome, KeepsResults) {
+  IsolatedOutcome outcome;
+  outcome.results = {"", "two\nlines", "\xff"};
+  outcome.warnings = {Message("first")};
+
+  const IsolatedOutcome read = read_outcome(text_of(outcome));
+
+  EXPECT_TRUE(read.status.ok());
+  EXPECT_EQ(read.results, outcome.results);
+  EXPECT_EQ(read.warnings, outcome.warnings);
+}
+
 TEST(IsolatedOutcome, IsUnavailableWithoutAWholeAnswer) {
   IsolatedOutcome outcome;
+  outcome.results = {"one"};
   outcome.status = Error(Code::malformed, Message("magic is 0x0"));
   const std::string whole = text_of(outcome);
 

@@ -33,6 +33,16 @@ bool take_number(std::string_view& text, Number& number) {
   return wrong == std::errc() && end == field.data() + field.size();
 }
 
+// The number of texts, and the texts.
+bool take_results(std::string_view& text, std::vector<std::string>& results) {
+  std::size_t count = 0;
+  if (!take_number(text, count)) return false;
+  for (std::string_view result; results.size() < count; results.emplace_back(result)) {
+    if (!take(text, result)) return false;
+  }
+  return true;
+}
+
 // The code, and after any but OK the error.
 bool take_status(std::string_view& text, Status& status) {
   gantry_code code{};
@@ -67,14 +77,17 @@ std::string text_of(const IsolatedOutcome& outcome) {
     add(text, error.native_domain);
     add(text, concat(error.native_code));
   }
+  add(text, concat(outcome.results.size()));
+  for (const std::string& result : outcome.results) add(text, result);
   for (const Message& warning : outcome.warnings) add(text, warning);
   return text;
 }
 
 IsolatedOutcome read_outcome(std::string_view text) {
   IsolatedOutcome outcome;
-  if (!take_status(text, outcome.status)) {
+  if (!take_status(text, outcome.status) || !take_results(text, outcome.results)) {
     outcome.status = unavailable("the child process returned no outcome");
+    outcome.results.clear();
     return outcome;
   }
   for (std::string_view warning; take(text, warning);)

@@ -15,6 +15,8 @@ namespace gantry::cli {
 struct IsolatedOutcome {
   Status status;
   std::vector<Message> warnings;
+  // of work that returns texts, none of which has a NUL byte
+  std::vector<std::string> results;
 };
 
 // The text has all of an error but the object that was raised.
