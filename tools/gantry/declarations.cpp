@@ -7,20 +7,17 @@
 #include "core/base/escape.hpp"
 #include "core/base/text.hpp"
 #include "core/engine/embed/objects.hpp"
-#include "core/engine/native/library.hpp"
-#include "core/engine/runtime/artifact_file.hpp"
 #include "core/engine/runtime/state.hpp"
 #include "core/formats/function_symbol.hpp"
+#include "core/formats/inspect/report.hpp"
 
 #include <gantry/abi_boundary.hpp>
 #include <gantry/concat.hpp>
 
-#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdio>
 #include <iterator>
-#include <memory>
 #include <string_view>
 #include <utility>
 
@@ -69,17 +66,13 @@ FunctionDeclaration declaration_of(const Module& module, const DeclaredFunction&
 // The results without NUL bytes.
 Status declare_all(const Runtime& runtime, const std::string& file,
                    std::vector<std::string>& results) {
-  GANTRY_TRY(const std::shared_ptr<const Artifact> artifact,
-             read_artifact(*state_of(runtime.get()), file));
-  if (artifact->elf == nullptr) return {};
-  const ExporterFacts& facts = artifact->container.facts;
-  std::vector<std::string> names = exported_functions(*artifact->elf, facts);
-  std::ranges::sort(names);
-  const auto declared = declared_functions(
-      *artifact->elf, facts, std::vector<std::string_view>(names.begin(), names.end()));
+  const auto find_layouts = [&]() -> Result<const PayloadLayouts*> {
+    return &state_of(runtime.get())->layouts;
+  };
+  GANTRY_TRY(const InspectReport report, inspect_file(file, {.find_layouts = find_layouts}));
   GANTRY_TRY(const Module module, runtime.load(file, {.allow_missing = true}));
   std::size_t bytes = 0;
-  for (const DeclaredFunction& function : declared) {
+  for (const DeclaredFunction& function : report.declared) {
     const FunctionDeclaration each = declaration_of(module, function);
     const std::string fields[declaration_fields] = {each.name, escaped_lines(each.signature),
                                                     escaped_lines(each.doc), each.problem};
