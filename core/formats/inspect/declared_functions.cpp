@@ -59,7 +59,7 @@ struct SchemaCall {
   std::optional<std::vector<JsonValue>> parameters;
 };
 
-std::vector<JsonValue> items_of(JsonValue list) {
+std::vector<JsonValue> schema_items(JsonValue list) {
   std::vector<JsonValue> items;
   for (const JsonValue item : list) items.push_back(item);
   return items;
@@ -76,16 +76,16 @@ Result<SchemaCall> schema_call(JsonValue schema) {
     if (result && result->size() != 1)
       return refuse_schema(*result, "\"return\" has ", result->size(), " types, expected 1");
     if (result) call.result = *result->begin();
-    if (parameters) call.parameters = items_of(*parameters);
+    if (parameters) call.parameters = schema_items(*parameters);
     return call;
   }
   GANTRY_TRY(const auto list, list_in(schema, "args"));
   if (!list || list->size() == 0) return call;
-  std::vector<JsonValue> types = items_of(*list);
+  std::vector<JsonValue> types = schema_items(*list);
   call.result = types.front();
   types.erase(types.begin());
   // std::function of early releases: its parameters are a list.
-  if (types.size() == 1 && types.front().is(JsonKind::array)) types = items_of(types.front());
+  if (types.size() == 1 && types.front().is(JsonKind::array)) types = schema_items(types.front());
   call.parameters = std::move(types);
   return call;
 }
@@ -149,7 +149,7 @@ class SchemaText {
     GANTRY_TRY(const auto list, list_in(schema, "args"));
     if (!list || list->size() == 0) return {};
     text_ += '[';
-    GANTRY_CHECK(write_types(items_of(*list)));
+    GANTRY_CHECK(write_types(schema_items(*list)));
     text_ += ']';
     return {};
   }
