@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/tensor/managed_tensor.hpp"
 
+#include "core/engine/tensor/compact_strides.hpp"
+
 #include <gantry/tensor_text.hpp>
 
 #include <memory>
@@ -55,9 +57,9 @@ Struct* exported(gantry_object& object) {
   made->extents.assign(shape.begin(), shape.end());
   made->extents.resize(2 * shape.size());
   const std::span<std::int64_t> strides = std::span(made->extents).subspan(shape.size());
-  std::int64_t next = 1;
-  for (std::size_t axis = shape.size(); axis-- > 0; next *= shape[axis])
-    strides[axis] = out.strides != nullptr ? out.strides[axis] : next;
+  compact_strides(shape, [&](std::size_t axis, std::int64_t compact) {
+    strides[axis] = out.strides != nullptr ? out.strides[axis] : compact;
+  });
   out.shape = made->extents.data();
   out.strides = strides.data();
   made->managed.manager = made.get();

@@ -43,8 +43,8 @@ constexpr std::uint64_t distances[] = {0,   1,   2,   3,   4,   5,   6,   7,   8
                                        276, 300, 325, 351, 378, 406, 435, 465, 496};
 // Keys of one slot, at most: more are spread over twice as many slots.
 constexpr int kMaxChain = 32;
-// Slots for each key, at most. Keys whose hashes need more are searched one by one, as in small maps.
-constexpr std::uint64_t kMaxSpread = 32;
+// The largest factor by which a table grows to separate keys.
+constexpr std::uint64_t kMaxSpread = 4;
 
 std::uint64_t blocks_of(std::uint64_t slots) { return (slots + kBlockSlots - 1) / kBlockSlots; }
 
@@ -236,10 +236,8 @@ Result<MapObject*> new_map_object(std::uint64_t pairs) {
 
 ObjectPtr new_small_map(MapObject& map, std::span<const gantry_value> items) {
   auto* const values = static_cast<gantry_value*>(map.data);
-  // Where hashes are useless, equal keys stay: a search finds the first.
-  const bool searches = items.size() <= 2 * kMaxSmallPairs;
   for (std::size_t i = 0; i < items.size(); i += 2) {
-    std::uint64_t at = searches ? 0 : map.count;
+    std::uint64_t at = 0;
     while (at < map.count && !same_key(values[2 * at], items[i])) ++at;
     if (at < map.count) {
       release_value(items[i]);
@@ -280,6 +278,9 @@ Result<ObjectPtr> new_map(std::span<const gantry_value> items) {
       made->delete_data = free_blocks;
       return map;
     }
+    return unsupported("map has ", pairs, " pairs, of which more than ", kMaxChain,
+                       " have keys whose hashes collide in a table of ", kMaxSpread * fewest,
+                       " slots; pass them as an array of pairs");
   }
   GANTRY_TRY(MapObject* const made, new_map_object(pairs));
   return new_small_map(*made, items);

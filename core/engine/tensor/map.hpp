@@ -49,8 +49,8 @@ constexpr std::uint64_t kMaxSmallPairs = 4;
 // last the value.
 //
 // items    [in]   owned by the map on success
-// returns  exhausted
-// costs    O(items), whatever their hashes
+// returns  unsupported  keys with hashes that collide, so that time and memory had no limit; exhausted
+// costs    O(items)
 Result<ObjectPtr> new_map(std::span<const gantry_value> items);
 
 // True for a map of new_map().
@@ -58,8 +58,8 @@ bool is_own_map(const gantry_object& object);
 
 // Returns keys and values of a map, in its order.
 //
-// returns  unsupported  a map in blocks that other code has created (HOST_RESULT): copy_map() reads it;
-//                       malformed: the list of entries leaves the blocks
+// returns  unsupported  a map in blocks that other code has created (HOST_RESULT): copied_map_items()
+//                       reads it; malformed: the list of entries leaves the blocks
 // lifetime as long as the map, and nobody changes it
 // thread   any
 Result<std::span<const gantry_value>> map_items(gantry_object& map);

@@ -3,6 +3,7 @@
 
 #include "core/base/process_end.hpp"
 #include "core/base/running_code.hpp"
+#include "core/engine/tensor/compact_strides.hpp"
 #include "core/engine/tensor/cpu_device.hpp"
 #include "core/engine/tensor/stream_order.hpp"
 
@@ -260,12 +261,9 @@ void set_strides(TensorObject& object) {
   // Several threads may write the same words.
   const auto rank = static_cast<std::size_t>(object.tensor.ndim);
   std::int64_t* const words = reinterpret_cast<std::int64_t*>(&object + 1) + rank;
-  std::uint64_t stride = 1;
-  for (std::size_t axis = rank; axis-- > 0;) {
-    std::atomic_ref(words[axis])
-        .store(static_cast<std::int64_t>(stride), std::memory_order_relaxed);
-    stride *= static_cast<std::uint64_t>(object.tensor.shape[axis]);
-  }
+  compact_strides(shape_of(object.tensor), [&](std::size_t axis, std::int64_t stride) {
+    std::atomic_ref(words[axis]).store(stride, std::memory_order_relaxed);
+  });
   strides.store(words, std::memory_order_release);
 }
 
