@@ -6,24 +6,37 @@
 #include <gantry/join.hpp>
 
 namespace gantry {
+namespace {
+
+// Adds both or, if memory is exhausted, none.
+template <class Functions, class Index>
+void append(Functions& functions, Index& by_name, std::string name, Ref<FunctionObject> function) {
+  functions.emplace_back(name, std::move(function));
+  try {
+    by_name.emplace(std::move(name), functions.size() - 1);
+  } catch (...) {
+    functions.pop_back();
+    throw;
+  }
+}
+
+}  // namespace
 
 Status GlobalFunctions::add(std::string name, Ref<FunctionObject> function) {
   const std::lock_guard lock(mutex_);
   if (by_name_.contains(name)) return invalid("global function ", quoted(name), " exists already");
-  by_name_.emplace(name, functions_.size());
-  functions_.emplace_back(std::move(name), std::move(function));
+  append(functions_, by_name_, std::move(name), std::move(function));
   return {};
 }
 
 void GlobalFunctions::set(std::string name, Ref<FunctionObject> function) {
   const std::lock_guard lock(mutex_);
-  const auto [known, is_new] = by_name_.emplace(name, functions_.size());
-  if (is_new) {
-    functions_.emplace_back(std::move(name), std::move(function));
-  } else {
-    std::swap(functions_[known->second].second, function);
-    replaced_.push_back(std::move(function));
-  }
+  const auto known = by_name_.find(name);
+  if (known == by_name_.end())
+    return append(functions_, by_name_, std::move(name), std::move(function));
+  Ref<FunctionObject>& current = functions_[known->second].second;
+  replaced_.push_back(current);
+  current = std::move(function);
 }
 
 Ref<FunctionObject> GlobalFunctions::find(std::string_view name) const {
