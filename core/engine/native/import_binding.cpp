@@ -87,8 +87,9 @@ Result<ImportBinding> ImportBinding::of(const ElfFile& elf, const ExporterFacts&
                        " from its runtime, which gantry does not provide")
         .with_reason("TVM_SYMBOLS");
   }
+  GANTRY_CHECK(binding.drop_needed(elf, location));
   if (symbols.empty()) return binding;
-  if (binding.is_of_headers_) GANTRY_CHECK(binding.separate(elf, location));
+  if (binding.is_of_headers_) binding.separate(elf);
 
   GANTRY_TRY(SymbolUses uses, uses_of(elf, symbols));
   // The linker ends the process if a symbol is missing at a first call, so symbols that are not
@@ -109,7 +110,7 @@ Result<ImportBinding> ImportBinding::of(const ElfFile& elf, const ExporterFacts&
   return binding;
 }
 
-Status ImportBinding::separate(const ElfFile& elf, std::string_view location) {
+void ImportBinding::separate(const ElfFile& elf) {
   for (Import& import : imports_) {
     for (const RuntimeFunction& form : header_functions()) {
       if (form.name == import.function->name) import.function = &form;
@@ -118,9 +119,13 @@ Status ImportBinding::separate(const ElfFile& elf, std::string_view location) {
   for (const ElfSymbol& symbol : elf.symbols()) {
     if (may_be_shared(symbol)) hidden_.push_back(symbol.at);
   }
+}
+
+Status ImportBinding::drop_needed(const ElfFile& elf, std::string_view location) {
   for (std::size_t i = 0; i < elf.needed().size(); ++i) {
     if (elf.needed()[i].starts_with(ffi_library)) unneeded_.push_back(elf.dynamic().needed()[i].at);
   }
+  is_early_ = is_early_ || !unneeded_.empty();
   for (const ElfVersionNeed& need : elf.version_needs()) {
     if (!need.file.starts_with(ffi_library)) continue;
     return unsupported(location, " needs version ", quoted(need.version), " of ", need.file,
@@ -128,6 +133,10 @@ Status ImportBinding::separate(const ElfFile& elf, std::string_view location) {
         .with_reason("TVM_SYMBOLS");
   }
   return {};
+}
+
+bool ImportBinding::drops(std::string_view needed) const {
+  return !unneeded_.empty() && needed.starts_with(ffi_library);
 }
 
 bool ImportBinding::binds(std::string_view name) const {

@@ -9,8 +9,9 @@
 //     otherwise                                 copied(): the symbol table of a copy of the file
 //                                               contains the addresses
 //
-// A library with tvm-ffi's C++ headers is always a copy. There it does not need libtvm_ffi.so, whose
-// functions are those of this runtime, and shares no variables of the headers with other libraries.
+// A library that needs libtvm_ffi.so, whose functions are those of this runtime, is always a copy, which
+// does not need it. So is a library with tvm-ffi's C++ headers, which there shares no variables of the
+// headers with other libraries.
 #pragma once
 
 #include "core/engine/native/runtime_functions.hpp"
@@ -29,7 +30,7 @@ namespace gantry {
 
 class ImportBinding {
  public:
-  // Of a library that imports nothing from its runtime.
+  // Of a library that imports nothing from its runtime, and does not need libtvm_ffi.so.
   ImportBinding() = default;
   // elf      for this machine; check_link() accepts it
   // returns  unsupported  TVM_CPP      it requires TVM's C++ runtime
@@ -37,9 +38,11 @@ class ImportBinding {
   static Result<ImportBinding> of(const ElfFile& elf, const ExporterFacts& facts,
                                   std::string_view location);
 
-  bool empty() const { return imports_.empty(); }
+  bool empty() const { return imports_.empty() && unneeded_.empty(); }
   // True if the library imports this name from its runtime.
   bool binds(std::string_view name) const;
+  // True for a needed library whose functions are the runtime's: the copy does not need it.
+  bool drops(std::string_view needed) const;
   // True if the linker must not resolve the imports when it opens the library.
   bool is_lazy() const { return !empty() && !is_early_; }
   // True if only a copy of the file can be opened.
@@ -49,7 +52,7 @@ class ImportBinding {
   bool is_of_headers() const { return is_of_headers_; }
 
   // For a process whose linker resolves all symbols when it opens a library, LD_BIND_NOW.
-  void bind_early() { is_early_ = !empty(); }
+  void bind_early() { is_early_ = is_early_ || !empty(); }
 
   // Returns the file's bytes with the imports as absolute, hidden symbols.
   std::vector<std::uint8_t> copied(std::span<const std::uint8_t> file) const;
@@ -67,7 +70,8 @@ class ImportBinding {
     std::uint64_t at;
   };
   const Import& import_of(std::size_t symbol) const;
-  Status separate(const ElfFile& elf, std::string_view location);
+  Status drop_needed(const ElfFile& elf, std::string_view location);
+  void separate(const ElfFile& elf);
 
   // by symbol
   std::vector<Import> imports_;

@@ -70,6 +70,7 @@ Failure explain_open_failure(const ElfFile& elf, const ImportBinding& binding,
   std::vector<std::string_view> missing;
   std::vector<Opened> needed;
   for (const std::string_view name : elf.needed()) {
+    if (binding.drops(name)) continue;
     needed.emplace_back(std::string(name));
     if (needed.back().get() == nullptr) missing.push_back(name);
   }

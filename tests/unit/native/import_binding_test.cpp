@@ -52,6 +52,29 @@ TEST(ImportBinding, IsEmptyWithoutImports) {
   EXPECT_FALSE(binding.needs_copy());
 }
 
+// Linked with tvm-ffi's library, code may import a function of compiled code alone, or none.
+TEST(ImportBinding, DropsTheLibraryWhoseFunctionsTheRuntimeHas) {
+  for (const bool imports : {true, false}) {
+    test::ElfBuilder builder;
+    builder.needed("libtvm_ffi.so").needed("libm.so.6");
+    if (imports) builder.undefined("TVMFFIErrorSetRaisedFromCStr");
+    const auto bytes = builder.build();
+    const ElfFile elf = ElfFile::parse(bytes).value();
+    ExporterFacts facts;
+    facts.dialect = Dialect::ffi;
+
+    const ImportBinding binding = ImportBinding::of(elf, facts, "model.so").value();
+
+    EXPECT_FALSE(binding.empty());
+    EXPECT_TRUE(binding.needs_copy());
+    EXPECT_TRUE(binding.drops("libtvm_ffi.so"));
+    EXPECT_FALSE(binding.drops("libm.so.6"));
+    const auto copy = binding.copied(bytes);
+    const ElfFile copied = ElfFile::parse(copy).value();
+    EXPECT_EQ(copied.needed(), std::vector<std::string_view>{"libm.so.6"});
+  }
+}
+
 TEST(ImportBinding, NeedsACopyIfTheLinkerBindsWhenItOpensTheLibrary) {
   EXPECT_TRUE(binding_of("ffi_now.so").needs_copy());
 }
