@@ -44,6 +44,8 @@ struct HostServices {
   std::shared_ptr<ffi::TypeRegistry> types = nullptr;
   std::shared_ptr<GlobalFunctions> registered = nullptr;
   const DeviceSet* devices = nullptr;
+  // of the runtime: for calls of functions that nothing else of it is retained by
+  std::weak_ptr<const void> life = {};
 };
 
 // To what CPU code belongs. Both are borrowed.

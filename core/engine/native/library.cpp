@@ -27,6 +27,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -243,8 +244,12 @@ CpuLibrary::~CpuLibrary() {
   if (linker_path_ != nullptr) link_map_of(handle_)->l_name = linker_path_;
   if (stays()) {
     // The linker knows it by the number of its descriptor.
-    static auto& kept = *new std::vector<LinkerFile>;
-    kept.push_back(std::move(opened_));
+    try {
+      static auto& kept = *new std::vector<LinkerFile>;
+      kept.push_back(std::move(opened_));
+    } catch (const std::bad_alloc&) {
+      // The descriptor is closed, and LinkerFile does not use its number again.
+    }
     return;
   }
   const CallRecord record("a destructor", title_, CallRecord::Owner::artifact);

@@ -321,6 +321,7 @@ Result<std::shared_ptr<RuntimeState>> RuntimeState::create(EngineOptions options
                      " is used instead"});
   }
   state->devices.keep(state);
+  state->host.life = state;
   for (const ConfigDevice& device : state->config.devices) {
     if (device.memory_limit_bytes == 0) continue;
     state->devices.limit_memory(

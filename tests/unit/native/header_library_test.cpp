@@ -90,6 +90,82 @@ TEST(HeaderLibraries, NeedNoLibraryOfTvmFfiAndShareNoVariable) {
   EXPECT_EQ(dlopen("libtvm_ffi.so", RTLD_LAZY | RTLD_NOLOAD), nullptr);
 }
 
+bool is_mapped(const void* address) {
+  Dl_info info{};
+  return dladdr(address, &info) != 0;
+}
+
+// A function that keeps its argument.
+gantry_code keep_argument(void* self, const gantry_env*, const gantry_value* args, std::int32_t,
+                          gantry_value*, gantry_status*) {
+  *static_cast<Value*>(self) = Value::share(args[0]);
+  return GANTRY_OK;
+}
+
+TEST(HeaderLibraries, StayOpenWhileACalleeMayKeepAnObjectOfThem) {
+  constexpr gantry_function_table table{sizeof(gantry_function_table), 0, nullptr, keep_argument};
+  HostWorld world(1);
+  Value kept;
+  Ref<ModuleNode> node = world.load_whole(fixture("tvm_ffi_linked.so"));
+  const Value keeps = owned_value(new_function({&kept, &table}, {}, 0).value());
+
+  ASSERT_TRUE(call_named(node, "pass_object", {keeps.get()}).ok());
+  node = {};
+
+  ASSERT_EQ(kept.get().kind, GANTRY_OBJECT);
+  ASSERT_TRUE(is_mapped(reinterpret_cast<void*>(kept.get().object->deleter)));
+  kept = Value();
+}
+
+TEST(HeaderLibraries, AreClosedAfterCallsThatLeaveNoObjectOfThem) {
+  HostWorld world(1);
+  std::int64_t shape[] = {3};
+  const gantry_tensor like{nullptr, {1, 0}, 1, {2, 32, 1}, shape, nullptr, 0};
+  const Value tensor = owned_value(tensor_new(world.devices, like).value());
+  const Value array = owned_value(new_items(GANTRY_ARRAY, {&tensor.get(), 1}).value());
+  Ref<ModuleNode> node = world.load_whole(fixture("tvm_ffi_linked.so"));
+  const auto* const address =
+      reinterpret_cast<const void*>(static_cast<std::intptr_t>(call_named(node, "address")->get().i));
+  ASSERT_TRUE(is_mapped(address));
+
+  const Value made = std::move(*call_named(node, "new_tensor"));
+  EXPECT_EQ(made.get().kind, GANTRY_TENSOR);
+  EXPECT_EQ(call_named(node, "echo", {tensor.get()})->get().object, tensor.get().object);
+  EXPECT_EQ(call_named(node, "echo", {array.get()})->get().object, array.get().object);
+  node = {};
+
+  EXPECT_FALSE(is_mapped(address));
+}
+
+// The last handle of a runtime is released while one of its functions runs.
+struct Ending {
+  std::shared_ptr<int> handle;
+  std::weak_ptr<int> life;
+};
+int end_runtime(void* self, const gantry_value*, std::int32_t, gantry_value* result) {
+  auto& ending = *static_cast<Ending*>(self);
+  ending.handle = nullptr;
+  *result = int_value(ending.life.expired() ? 0 : 1);
+  return 0;
+}
+
+TEST(LibraryFunctions, KeepTheirRuntimeDuringACall) {
+  HostWorld world(1);
+  Ending ending{std::make_shared<int>(), {}};
+  ending.life = ending.handle;
+  world.services.life = ending.life;
+  const Ref<FunctionObject> function =
+      ffi::new_library_function(&ending, end_runtime, nullptr, {&world.services, nullptr}).value();
+
+  EXPECT_EQ(call(*function, nullptr, {})->get().i, 1);
+
+  EXPECT_TRUE(ending.life.expired());
+  const auto later = call(*function, nullptr, {});
+  ASSERT_FALSE(later.ok());
+  EXPECT_EQ(later.error().reason, "RUNTIME_ENDS");
+  EXPECT_THAT(later.error().message.text(), HasSubstr("after its runtime has ended"));
+}
+
 TEST(TypeRegistry, GivesChildrenTheNumbersAfterTheirParent) {
   ffi::TypeRegistry types;
 
@@ -142,12 +218,25 @@ INSTANTIATE_TEST_SUITE_P(
                 {"x", -1, 1, 16777214, true, GANTRY_OBJECT},
                 "type \"x\" needs 16777215 numbers, the runtime has 16777087 left"},
         BadType{"HighIndex",
-                {"x", INT32_MAX, 1, 0, true, GANTRY_OBJECT},
-                "type index is 2147483647, maximum is 16777215"},
+                {"x", 128, 1, 0, true, GANTRY_OBJECT},
+                "type \"x\" states index 128 and 0 more for its children, the maximum of stated "
+                "indices is 127"},
+        BadType{"HighChildren",
+                {"x", 100, 1, 28, true, GANTRY_OBJECT},
+                "type \"x\" states index 100 and 28 more for its children, the maximum of stated "
+                "indices is 127"},
         BadType{"Overflow",
                 {"x", -1, 2, 0, true, 128},
                 "type \"x\" needs 1 numbers, \"full\" has 0 left for its children"}),
     [](const auto& test) { return test.param.name; });
+
+TEST(TypeRegistry, CreatesNoColumnForAnUnknownType) {
+  ffi::TypeRegistry types;
+
+  EXPECT_FALSE(types.set_attribute(9999, "__attribute__", int_value(1)).ok());
+
+  EXPECT_EQ(types.column("__attribute__"), nullptr);
+}
 
 // Twice as many registrations copy twice as much.
 TEST(TypeRegistry, TakesWorkLinearInWhatIsRegistered) {
@@ -215,7 +304,12 @@ TEST(DtypeNames, AreThoseOfTvmFfi) {
                              {"uint1", {1, 1, 1}},
                              {"handlex2", {3, 64, 2}},
                              {"float6_e3m2fn", {16, 6, 1}},
-                             {"float8_e4m3b11fnuz", {9, 8, 1}}};
+                             {"float8_e4m3b11fnuz", {9, 8, 1}},
+                             {"int0", {0, 32, 1}},
+                             {"int008", {0, 8, 1}},
+                             {"f16x08", {2, 16, 8}},
+                             {"f4_e2m1fn", {17, 4, 1}},
+                             {"f8_e4m3", {8, 8, 1}}};
   for (const auto& [text, dtype] : names) {
     const auto found = ffi::dtype_of_name(text);
     ASSERT_TRUE(found.ok()) << text;
@@ -223,7 +317,8 @@ TEST(DtypeNames, AreThoseOfTvmFfi) {
     EXPECT_EQ(found->bits, dtype.bits) << text;
     EXPECT_EQ(found->lanes, dtype.lanes) << text;
   }
-  for (const char* wrong : {"complex64", "int300", "i", "float32 ", "int-8", "e4m3", "custom[a]"})
+  for (const char* wrong : {"complex64", "int300", "i", "float32 ", "int-8", "e4m3", "custom[a]",
+                            "float8_e4m3fn_x4", "fp6_e3m2fn_x2"})
     EXPECT_EQ(ffi::dtype_of_name(wrong).error().message, concat("unknown dtype `", wrong, "`"));
   for (const char* wrong : {"int32x0", "int32x", "int32x70000", "float32x-1"})
     EXPECT_THAT(ffi::dtype_of_name(wrong).error().message.text(), HasSubstr("Invalid lanes"));

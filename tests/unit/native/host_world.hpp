@@ -40,6 +40,7 @@ struct HostWorld {
                         globals, &devices};
 
   explicit HostWorld(std::int32_t threads = 4) : pool(threads) {
+    services.life = services.types;
     EXPECT_TRUE(add_host_globals(*globals).ok());
   }
 

@@ -3,6 +3,7 @@
 
 #include "core/engine/module/module_graph.hpp"
 #include "core/engine/native/cpu_code_boundary.hpp"
+#include "core/engine/native/ffi/bytes_text.hpp"
 #include "core/engine/native/ffi/dtype_names.hpp"
 #include "core/engine/native/ffi/ffi_functions.hpp"
 #include "core/engine/native/ffi/library_values.hpp"
@@ -27,11 +28,6 @@ namespace gantry::ffi {
 namespace {
 
 constexpr std::int32_t kOpaque = 74, kBigInt = 78;
-
-std::string_view text_in(const gantry_bytes* bytes) {
-  return bytes == nullptr || bytes->data == nullptr ? std::string_view()
-                                                    : std::string_view(bytes->data, bytes->size);
-}
 
 // An error of a kind that libraries compare.
 Failure raised(std::string_view kind, std::string_view text) {
@@ -230,7 +226,7 @@ void delete_big_int(void* self, std::int32_t flags) {
 
 int big_int_from_byte_array(const gantry_bytes* input, gantry_value* out) {
   return cpu_code_boundary([&]() -> Status {
-    if (input->size % 8 != 0 || !is_text(*input))
+    if (input == nullptr || input->size % 8 != 0 || !is_text(*input))
       return raised("ValueError", "BigInt content must contain whole 64-bit words");
     const auto word = [&](std::uint64_t i) {
       std::int64_t read = 0;
@@ -330,14 +326,16 @@ Status set_global(std::string_view name, gantry_object* function, bool replaces)
   GANTRY_TRY(const auto types, registry_here());
   if (name.empty() || function == nullptr || function->kind != GANTRY_FUNCTION)
     return raised("TypeError", "a global function is registered without a name or a function");
-  if (!replaces && globals->find(name))
-    return raised("RuntimeError", concat("Global Function `", name, "` is already registered"));
   gantry_retain(function);
   GANTRY_TRY(Value converted, from_library(Value::adopt(value_of(function)), here().call->owner));
   types->add_reference();
   const gantry_value owned = converted.take();
-  globals->set(std::string(name),
-               Ref<FunctionObject>::adopt(reinterpret_cast<FunctionObject*>(owned.object)));
+  auto made = Ref<FunctionObject>::adopt(reinterpret_cast<FunctionObject*>(owned.object));
+  if (replaces) {
+    globals->set(std::string(name), std::move(made));
+  } else if (!globals->add(std::string(name), std::move(made)).ok()) {
+    return raised("RuntimeError", concat("Global Function `", name, "` is already registered"));
+  }
   return {};
 }
 
@@ -384,8 +382,12 @@ int type_key_to_index(const gantry_bytes* key, std::int32_t* out) {
 }
 
 const TypeInfo* get_type_info(std::int32_t index) {
+  // Without a copy of the pointer, because every cast calls this.
+  const HostServices* const services = here().call->owner.services;
+  if (services != nullptr && services->types != nullptr) return services->types->info(index);
   const auto types = registry_here();
-  return types.ok() ? (*types)->info(index) : nullptr;
+  if (!types.ok()) end_process(types.error());
+  return (*types)->info(index);
 }
 
 template <class Record>
@@ -429,7 +431,11 @@ Status from_dlpack(const dlpack::Managed& managed, std::int32_t alignment, std::
     return raised("ValueError", "the DLPack tensor is NULL");
   GANTRY_CHECK(dlpack::check_form(managed));
   const gantry_tensor& what = managed.tensor();
-  const std::uint64_t address = reinterpret_cast<std::uintptr_t>(what.data) + what.byte_offset;
+  // Of the CPU, CUDA and ROCm with their host memory, data are an address; elsewhere a handle.
+  const std::int32_t device = what.device.type;
+  const bool is_address = device <= 3 || device == 10 || device == 11 || device == 13;
+  const std::uint64_t address =
+      (is_address ? reinterpret_cast<std::uintptr_t>(what.data) : 0) + what.byte_offset;
   if (alignment > 0 && address % static_cast<std::uint64_t>(alignment) != 0)
     return raised("RuntimeError", concat("the data are not aligned to ", alignment, " bytes"));
   if (compact != 0 && !is_compact(what))
@@ -488,7 +494,13 @@ int env_set_stream(std::int32_t type, std::int32_t index, void* stream, void** o
     if (device.type < 0 || device.type >= kDeviceTypeCount || device.index < 0)
       return raised("ValueError", concat("device ", type, ":", index, " does not exist"));
     CpuThread& thread = here();
-    if (old != nullptr) *old = stream_here(thread, device);
+    // Not the stream of the call, which must not outlive it when the caller restores the old one.
+    if (old != nullptr) {
+      *old = nullptr;
+      for (const auto& [known, selected] : thread.streams) {
+        if (known.type == device.type && known.index == device.index) *old = selected;
+      }
+    }
     select_stream(thread, device, stream);
     return {};
   });
@@ -525,10 +537,17 @@ int env_tensor_alloc(gantry_tensor* prototype, gantry_object** out) {
       Error error = invalid("the allocator of tensors fails");
       const int code = reinterpret_cast<TensorAllocator>(allocator)(
           prototype, &made, &error, [](void* context, const char* kind, const char* message) {
-            *static_cast<Error*>(context) = raised_error(kind, message);
+            try {
+              *static_cast<Error*>(context) = raised_error(kind != nullptr ? kind : "RuntimeError",
+                                                           message != nullptr ? message : "");
+            } catch (const std::exception&) {
+              // The text of the initial error stays.
+            }
           });
       if (code != 0 || made == nullptr) return error;
-      return from_dlpack({made, nullptr}, 0, 0, out);
+      Status taken = from_dlpack({made, nullptr}, 0, 0, out);
+      if (!taken.ok() && made->deleter != nullptr) made->deleter(made);
+      return taken;
     }
     const HostServices* const services = here().call->owner.services;
     if (services == nullptr || services->devices == nullptr) {
@@ -615,8 +634,14 @@ std::atomic<Allocator*>& allocator_in_use() {
 
 Allocator* get_custom_allocator() { return allocator_in_use().load(); }
 int set_custom_allocator(Allocator* allocator) {
-  allocator_in_use() = allocator != nullptr ? allocator : &default_allocator();
-  return 0;
+  return cpu_code_boundary([&]() -> Status {
+    if (allocator != nullptr && allocator != &default_allocator()) {
+      GANTRY_TRY(const auto types, registry_here());
+      types->add_reference();
+    }
+    allocator_in_use() = allocator != nullptr ? allocator : &default_allocator();
+    return {};
+  });
 }
 
 template <class Function>
@@ -657,6 +682,11 @@ int call_of_safe_call(void* self, const gantry_value* args, std::int32_t count,
     CpuThread& thread = here();
     ffi::ArgumentsOfLibrary list({args, static_cast<std::size_t>(count)});
     GANTRY_CHECK(list.convert(thread.call->owner));
+    // The callee may keep an object whose code is the library's.
+    const HostServices* const services = thread.call->owner.services;
+    if (services != nullptr && services->types != nullptr &&
+        !std::ranges::all_of(list.get(), ffi::is_plain))
+      services->types->add_reference();
     const gantry_env env = env_of_callee(thread, callee.device_type);
     GANTRY_TRY(Value owned, call(callee, &env, list.get()));
     ffi::set_strides_in(owned.get());

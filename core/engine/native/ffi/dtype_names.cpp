@@ -5,6 +5,7 @@
 #include <gantry/dtype_text.hpp>
 
 #include <charconv>
+#include <cstdint>
 #include <optional>
 
 namespace gantry::ffi {
@@ -32,26 +33,45 @@ bool take(std::string_view& text, std::string_view beginning) {
   return true;
 }
 
+// Takes a number with any number of leading zeros off the front of a text.
+//
+// returns  nothing if there is none up to `max`
+std::optional<std::uint32_t> take_any_number(std::string_view& text, std::uint32_t max) {
+  std::uint32_t number = 0;
+  const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (wrong != std::errc() || number > max) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return number;
+}
+
 // Takes a type and its width off the front of a text.
 std::optional<gantry_dtype> take_type(std::string_view& text) {
   for (const detail::TypeName& each : detail::type_names) {
     const bool is_narrow_float =
         each.code >= TypeCode::float8_e3m4 && each.text.starts_with("float");
     if (!is_narrow_float) continue;
-    // "fp8_e5m2" is float8_e5m2.
+    // "fp8_e5m2" and "f8_e5m2" are float8_e5m2.
     const std::string_view rest = each.text.substr(sizeof "float" - 1);
     std::string_view after = text;
-    const bool found = take(after, each.text) || (take(after, "fp") && take(after, rest));
+    bool found = false;
+    for (const std::string_view beginning : {"float", "fp", "f"}) {
+      after = text;
+      found = take(after, beginning) && take(after, rest);
+      if (found) break;
+    }
     if (!found) continue;
     text = after;
-    if (text.starts_with("_x")) text.remove_prefix(1);
+    if (each.code == TypeCode::float4_e2m1fn && text.starts_with("_x")) text.remove_prefix(1);
     return gantry_dtype{static_cast<std::uint8_t>(each.code), each.bits, 1};
   }
   for (const Name& each : wide_names) {
     std::string_view after = text;
     if (!take(after, each.text)) continue;
     const bool has_width = !after.empty() && after.front() >= '0' && after.front() <= '9';
-    const std::uint32_t bits = has_width ? detail::take_number(after, 255) : each.default_bits;
+    const std::optional<std::uint32_t> width =
+        has_width ? take_any_number(after, UINT8_MAX) : std::optional<std::uint32_t>(0);
+    if (!width) continue;
+    const std::uint32_t bits = *width != 0 ? *width : each.default_bits;
     if (bits == 0) continue;
     text = after;
     return gantry_dtype{static_cast<std::uint8_t>(each.code), static_cast<std::uint8_t>(bits), 1};
@@ -81,7 +101,8 @@ Result<gantry_dtype> dtype_of_name(std::string_view name) {
   if (!take(text, "x")) return invalid("unknown dtype `", name, "`");
   // The lanes of a scalable vector are negative.
   const bool is_scalable = take(text, "vscalex");
-  const std::uint32_t lanes = detail::take_number(text, is_scalable ? INT16_MAX : UINT16_MAX);
+  const std::uint32_t lanes =
+      take_any_number(text, is_scalable ? INT16_MAX : UINT16_MAX).value_or(0);
   if (lanes == 0 || !text.empty()) {
     return invalid("Invalid lanes specification in dtype '", name,
                    "'. Lanes must be a positive integer.");

@@ -10,6 +10,10 @@
 #include <gantry/abi_boundary.hpp>
 #include <gantry/kind_text.hpp>
 
+#include <algorithm>
+#include <span>
+#include <utility>
+
 namespace gantry::ffi {
 namespace {
 
@@ -101,9 +105,11 @@ gantry_code call_unconverted(void* self, const gantry_env* env, const gantry_val
   });
 }
 
-// True for a value that a library has not created, or that refers to none of its code.
-bool is_plain(const gantry_value& value) {
-  return value.kind < GANTRY_OBJECT || (value.object != nullptr && is_own_text(*value.object));
+// True if one of the arguments is the same object.
+bool is_echo(const gantry_value& value, std::span<const gantry_value> args) {
+  return std::ranges::any_of(args, [&](const gantry_value& each) {
+    return holds_object(each) && each.object == value.object;
+  });
 }
 
 // The entry of functions of libraries with tvm-ffi's C++ headers.
@@ -119,6 +125,7 @@ bool is_plain(const gantry_value& value) {
     LibraryArguments list({args, static_cast<std::size_t>(count)});
     if (auto prepared = list.prepare(); !prepared.ok())
       return to_status(in_function(std::move(prepared).error(), function), status);
+    const std::span passed(list.data(), static_cast<std::size_t>(count));
     const TypeRegistry* const types = owner.services->types.get();
     const std::uint64_t references = types != nullptr ? types->references() : 0;
     const gantry_code called = run(here(), function, *env, list.data(), count, result, status);
@@ -128,7 +135,7 @@ bool is_plain(const gantry_value& value) {
       return called;
     }
     if (is_plain(*result)) return GANTRY_OK;
-    code.stay();
+    if (!is_echo(*result, passed)) code.stay();
     auto converted = from_library(Value::adopt(std::exchange(*result, gantry_value{})), owner);
     if (!converted.ok())
       return to_status(in_function(std::move(converted).error(), function), status);

@@ -3,6 +3,7 @@
 
 #include "core/engine/module/module_graph.hpp"
 #include "core/engine/native/ffi/type_registry.hpp"
+#include "core/engine/tensor/compact_strides.hpp"
 #include "core/engine/tensor/map.hpp"
 #include "core/engine/tensor/tensor.hpp"
 
@@ -26,8 +27,8 @@ struct LibraryFunction {
   void (*destroy)(void*);
   // Without a node: libraries have the runtime's numbers of devices.
   const HostServices* services;
-  // of the runtime, whose services are borrowed
-  std::weak_ptr<TypeRegistry> life;
+  // of the runtime, whose services are borrowed; retained during each call
+  std::weak_ptr<const void> life;
 };
 
 gantry_code call_library(void* self, const gantry_env* env, const gantry_value* args,
@@ -35,7 +36,8 @@ gantry_code call_library(void* self, const gantry_env* env, const gantry_value* 
   return abi_boundary(status, [&]() -> Status {
     const auto& function = *static_cast<LibraryFunction*>(self);
     if (count < 0) return invalid("a call has ", count, " arguments, minimum is 0");
-    const std::shared_ptr<TypeRegistry> life = function.life.lock();
+    // Nothing else keeps the runtime: the function has no parent and no pin.
+    const std::shared_ptr<const void> life = function.life.lock();
     if (life == nullptr && function.services != nullptr)
       return unavailable("a function of a library is called after its runtime has ended")
           .with_reason("RUNTIME_ENDS");
@@ -143,13 +145,13 @@ class Conversion {
 
   Result<Value> function(gantry_object& object) {
     const auto& cell = reinterpret_cast<const FunctionCell&>(object);
-    gantry_retain(&object);
-    auto made = new_library_function(
-        &object, cell.safe_call,
-        [](void* self) { gantry_release(static_cast<gantry_object*>(self)); }, owner_);
-    if (!made.ok()) gantry_release(&object);
-    if (!made.ok()) return std::move(made).failure();
-    return owned_value(std::move(*made));
+    ObjectPtr kept = ObjectPtr::share(&object);
+    GANTRY_TRY(Ref<FunctionObject> made,
+               new_library_function(
+                   kept.get(), cell.safe_call,
+                   [](void* self) { gantry_release(static_cast<gantry_object*>(self)); }, owner_));
+    (void)kept.take();
+    return owned_value(std::move(made));
   }
 
   Result<Value> collection(const gantry_object& object, int nesting) {
@@ -185,12 +187,27 @@ Result<Ref<FunctionObject>> new_library_function(void* self, SafeCall call, void
                                                  const CpuOwner& owner) {
   auto function = std::make_unique<LibraryFunction>(LibraryFunction{
       self, call, destroy, owner.services,
-      owner.services != nullptr ? owner.services->types : std::shared_ptr<TypeRegistry>()});
+      owner.services != nullptr ? owner.services->life : std::weak_ptr<const void>()});
   GANTRY_TRY(Ref<FunctionObject> object,
              new_function({function.get(), &library_function_table}, {}, 0));
   if (self == nullptr && destroy == nullptr) function->self = object.get();
   function.release();
   return object;
+}
+
+bool is_plain(const gantry_value& value) {
+  if (!holds_object(value)) return true;
+  const gantry_object* object = value.object;
+  if (object == nullptr) return false;
+  if (value.kind == GANTRY_FUNCTION) {
+    return is_own_function(*object) &&
+           unrecorded(reinterpret_cast<const FunctionObject&>(*object)).table !=
+               &library_function_table;
+  }
+  // A view of a tensor has that tensor as its owner. Any other owner may be a library's.
+  while (object != nullptr && is_own_tensor(*object))
+    object = reinterpret_cast<const TensorObject*>(object)->owner.get();
+  return object == nullptr || is_own_text(*object);
 }
 
 void set_strides_in(const gantry_value& value) {
@@ -230,11 +247,8 @@ Status LibraryArguments::borrowed_tensor(std::size_t i) {
   auto& [copy, strides] = tensors_.emplace_back(*tensor, std::vector<std::int64_t>());
   // One more: the address of no stride is NULL otherwise.
   strides.resize(static_cast<std::size_t>(copy.ndim) + 1);
-  std::uint64_t stride = 1;
-  for (std::int32_t axis = copy.ndim; axis-- > 0;) {
-    strides[static_cast<std::size_t>(axis)] = static_cast<std::int64_t>(stride);
-    stride *= static_cast<std::uint64_t>(copy.shape[axis]);
-  }
+  compact_strides(shape_of(copy),
+                  [&](std::size_t axis, std::int64_t stride) { strides[axis] = stride; });
   copy.strides = strides.data();
   values_[i].tensor = &copy;
   return {};

@@ -43,6 +43,12 @@ struct FunctionCell {
 Result<Ref<FunctionObject>> new_library_function(void* self, SafeCall call, void (*destroy)(void*),
                                                  const CpuOwner& owner);
 
+// True for a value that refers to no code of a library: a text or tensor of this runtime, or a function
+// that no library has created.
+//
+// value    [in]   of from_library(), or one that needs no conversion
+bool is_plain(const gantry_value& value);
+
 // The arguments of a call to a library. A view of the list, or of a copy with changed values.
 class LibraryArguments {
  public:

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/native/ffi/type_registry.hpp"
 
+#include "core/engine/native/ffi/bytes_text.hpp"
+
 #include <gantry/quoted.hpp>
 
 #include <algorithm>
@@ -58,8 +60,10 @@ Registries& registries() {
   return known;
 }
 
-std::string_view text_in(const gantry_bytes& bytes) {
-  return bytes.data == nullptr ? std::string_view() : std::string_view(bytes.data, bytes.size);
+// Writes what a library reads without a lock, after all that it refers to.
+template <class T>
+void publish(T& place, T value) {
+  std::atomic_ref<T>(place).store(value, std::memory_order_release);
 }
 
 }  // namespace
@@ -151,6 +155,14 @@ Result<std::int32_t> TypeRegistry::create_type(const TypeRequest& request) {
     return invalid("type ", quoted(request.key), " reserves ", request.child_slots,
                    " numbers for its children, maximum is ", kChunk * kChunks - 1);
   }
+  // A type that is created later gets the first number that is free.
+  if (request.index >= kFirstDynamic || request.child_slots >= kFirstDynamic - request.index) {
+    if (request.index >= 0) {
+      return invalid("type ", quoted(request.key), " states index ", request.index, " and ",
+                     request.child_slots, " more for its children, the maximum of stated indices is ",
+                     kFirstDynamic - 1);
+    }
+  }
   auto type = std::make_unique<Type>();
   type->slots = request.child_slots + 1;
   type->may_overflow = request.may_overflow;
@@ -186,8 +198,6 @@ Result<std::int32_t> TypeRegistry::create_type(const TypeRequest& request) {
 }
 
 Status TypeRegistry::place(std::int32_t index, std::unique_ptr<Type> type) {
-  if (index >= kChunk * kChunks)
-    return invalid("type index is ", index, ", maximum is ", kChunk * kChunks - 1);
   if (const Type* const taken = at(index))
     return invalid("type index ", index, " is that of ", quoted(taken->key));
   const auto i = static_cast<std::size_t>(index);
@@ -243,11 +253,14 @@ Status TypeRegistry::add_field(std::int32_t index, const FieldInfo& field) {
   if ((field.flags & kSetterIsFunction) != 0 && field.set != nullptr)
     GANTRY_CHECK(kept(value_of(static_cast<gantry_object*>(field.set))));
   add_reference();
-  type->fields.grow(type->fields.size() + 1);
-  type->fields[type->fields.size() - 1] = copy;
+  // What may fail comes first.
+  const std::size_t last = type->fields.size();
+  type->fields.reserve(last + 1);
   type->field_names.insert(text_in(copy.name));
-  type->info.fields = type->fields.data();
-  type->info.field_count = static_cast<std::int32_t>(type->fields.size());
+  type->fields.grow(last + 1);
+  type->fields[last] = copy;
+  publish(type->info.fields, type->fields.data());
+  publish(type->info.field_count, static_cast<std::int32_t>(last + 1));
   return {};
 }
 
@@ -260,10 +273,11 @@ Status TypeRegistry::add_method(std::int32_t index, const MethodInfo& method) {
   copy.metadata = copied(method.metadata);
   GANTRY_TRY(copy.method, kept(method.method));
   add_reference();
-  type->methods.grow(type->methods.size() + 1);
-  type->methods[type->methods.size() - 1] = copy;
-  type->info.methods = type->methods.data();
-  type->info.method_count = static_cast<std::int32_t>(type->methods.size());
+  const std::size_t last = type->methods.size();
+  type->methods.grow(last + 1);
+  type->methods[last] = copy;
+  publish(type->info.methods, type->methods.data());
+  publish(type->info.method_count, static_cast<std::int32_t>(last + 1));
   return {};
 }
 
@@ -274,7 +288,7 @@ Status TypeRegistry::set_metadata(std::int32_t index, const TypeMetadata& metada
     return invalid("type ", quoted(type->key), " has metadata already");
   type->metadata = metadata;
   type->metadata.doc = copied(metadata.doc);
-  type->info.metadata = &type->metadata;
+  publish<const TypeMetadata*>(type->info.metadata, &type->metadata);
   if (metadata.create != nullptr) add_reference();
   return {};
 }
@@ -282,27 +296,33 @@ Status TypeRegistry::set_metadata(std::int32_t index, const TypeMetadata& metada
 Status TypeRegistry::set_attribute(std::int32_t index, std::string_view name,
                                    const gantry_value& value) {
   const std::lock_guard lock(mutex_);
+  const Type* type = nullptr;
+  if (index != 0) {
+    GANTRY_TRY(type, existing(index));
+  }
   std::unique_ptr<Column>& column = columns_[std::string(name)];
   if (column == nullptr) column = std::make_unique<Column>();
   work_ += name.size() + 1;
-  if (index == 0) return {};
-  GANTRY_TRY(Type* const type, existing(index));
+  if (type == nullptr) return {};
   const auto i = static_cast<std::size_t>(index);
   const bool is_set = i < column->values.size() && column->values[i].kind != GANTRY_NONE;
   if (is_set)
     return invalid("type ", quoted(type->key), " has attribute ", quoted(name), " already");
   GANTRY_TRY(const gantry_value copy, kept(value));
   column->values.grow(i + 1);
-  column->values[i] = copy;
-  column->column.data = column->values.data();
-  column->column.size = static_cast<std::int32_t>(column->values.size());
+  gantry_value& item = column->values[i];
+  item.small_size = copy.small_size;
+  item.i = copy.i;
+  publish(item.kind, copy.kind);
+  publish<const gantry_value*>(column->column.data, column->values.data());
+  publish(column->column.size, static_cast<std::int32_t>(column->values.size()));
   return {};
 }
 
 const AttributeColumn* TypeRegistry::column(std::string_view name) const {
   const std::lock_guard lock(mutex_);
   const auto found = columns_.find(std::string(name));
-  return found != columns_.end() ? &found->second->column : nullptr;
+  return found != columns_.end() && found->second != nullptr ? &found->second->column : nullptr;
 }
 
 void TypeRegistry::set_context_symbol(std::string_view name, void* value) {

@@ -3,8 +3,12 @@
 // What libraries with tvm-ffi's C++ headers register in one runtime: object types with fields, methods
 // and attributes. Their global functions are in GlobalFunctions.
 //
-//     TypeInfo of an index, at a stable address   read without a lock
+//     TypeInfo of an index, at a stable address   found without a lock
 //     everything else                             under one lock, in time linear in what is registered
+//
+// Libraries read the fields of a TypeInfo and the columns without a lock. What a count, a pointer or the
+// kind of a value publishes is complete before it; a reader on another thread that reads a pointer first
+// and its count during a registration may find a count that is too large for it, as in tvm-ffi.
 //
 // source   apache/tvm-ffi include/tvm/ffi/c_api.h, whose structs the records are
 #pragma once
@@ -96,14 +100,17 @@ class GrowingArray {
   T& operator[](std::size_t i) { return blocks_.back()[i]; }
   // Adds items until there are `size`; new ones are zero.
   void grow(std::size_t size) {
-    if (size > capacity_) {
-      const std::size_t capacity = std::max<std::size_t>({size, 2 * capacity_, 4});
-      auto block = std::make_unique<T[]>(capacity);
-      std::copy_n(data(), size_, block.get());
-      blocks_.push_back(std::move(block));
-      capacity_ = capacity;
-    }
+    reserve(size);
     size_ = std::max(size_, size);
+  }
+  // Allocates memory, so that grow(size) does not fail.
+  void reserve(std::size_t size) {
+    if (size <= capacity_) return;
+    const std::size_t capacity = std::max<std::size_t>({size, 2 * capacity_, 4});
+    auto block = std::make_unique<T[]>(capacity);
+    std::copy_n(data(), size_, block.get());
+    blocks_.push_back(std::move(block));
+    capacity_ = capacity;
   }
 
  private:
@@ -127,7 +134,7 @@ class TypeRegistry {
 
   // Returns the index of a type, which is created at the first call.
   //
-  // returns  invalid  another type has the index, the parent does not exist, the depth is not the
+  // returns  invalid  another type has the index, or it is one of those that are assigned, the parent does not exist, the depth is not the
   //                   parent's plus one, no index is left, or the parent's slots are used up and do
   //                   not overflow
   Result<std::int32_t> type(const TypeRequest& request);
@@ -149,6 +156,8 @@ class TypeRegistry {
   // returns  invalid  no such type, or it has the attribute
   Status set_attribute(std::int32_t index, std::string_view name, const gantry_value& value);
   // Returns NULL if no attribute of the name was set. The address is stable, `data` changes.
+  //
+  // throws   std::bad_alloc
   const AttributeColumn* column(std::string_view name) const;
 
   // The variable `name` of libraries that are loaded from now on has the value.
