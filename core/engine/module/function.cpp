@@ -91,6 +91,8 @@ bool is_own_function(const gantry_object& object) {
   return object.deleter == deleter;
 }
 
+SafeCall safe_call_of_functions = nullptr;
+
 Result<Ref<FunctionObject>> new_function(const gantry_function& target, Ref<ModuleNode> parent,
                                          std::int32_t device_type, Pin pin) {
   if (target.table == nullptr || !GANTRY_HAS(target.table, call) || target.table->call == nullptr) {
@@ -101,7 +103,7 @@ Result<Ref<FunctionObject>> new_function(const gantry_function& target, Ref<Modu
   auto* function = new (std::nothrow) FunctionObject;
   if (function == nullptr) return exhausted("no memory for a function object");
   function->header = fresh_header(GANTRY_FUNCTION, delete_function);
-  function->safe_call = reinterpret_cast<void*>(call_of_safe_call);
+  function->safe_call = reinterpret_cast<void*>(safe_call_of_functions);
   function->target = target;
   function->env.device = {device_type != 0 ? device_type : kCpu, 0};
   function->process_phase = &detail::process_phase;

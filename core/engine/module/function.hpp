@@ -28,7 +28,7 @@ struct ModuleNode;
 // The members up to process_phase are compiled into programs (gantry_function_cell of gantry/call.h).
 struct FunctionObject {
   gantry_object header;
-  // for libraries with tvm-ffi's C++ headers: call_of_safe_call
+  // for libraries with tvm-ffi's C++ headers: safe_call_of_functions
   void* safe_call = nullptr;
   void* cpp_call = nullptr;
   // owned
@@ -53,11 +53,14 @@ struct FunctionObject {
 Result<Ref<FunctionObject>> new_function(const gantry_function& target, Ref<ModuleNode> parent,
                                          std::int32_t device_type, Pin pin = {});
 
-// FunctionObject::safe_call, of core/engine/native/ffi: a library calls the function object `self`.
+// A library with tvm-ffi's C++ headers calls the function object `self`.
 //
 // returns  -1 after a failure, whose error the thread then holds
-int call_of_safe_call(void* self, const gantry_value* args, std::int32_t count,
-                      gantry_value* result);
+using SafeCall = int (*)(void* self, const gantry_value* args, std::int32_t count,
+                         gantry_value* result);
+// FunctionObject::safe_call of all functions. core/engine/native/ffi sets it before main(); NULL in a
+// program without that code, which opens no library.
+extern SafeCall safe_call_of_functions;
 
 // True for an object of new_function(): a library of tvm-ffi's C++ headers creates objects of the same
 // kind.

@@ -124,8 +124,8 @@ TEST(HeaderLibraries, AreClosedAfterCallsThatLeaveNoObjectOfThem) {
   const Value tensor = owned_value(tensor_new(world.devices, like).value());
   const Value array = owned_value(new_items(GANTRY_ARRAY, {&tensor.get(), 1}).value());
   Ref<ModuleNode> node = world.load_whole(fixture("tvm_ffi_linked.so"));
-  const auto* const address =
-      reinterpret_cast<const void*>(static_cast<std::intptr_t>(call_named(node, "address")->get().i));
+  const auto* const address = reinterpret_cast<const void*>(
+      static_cast<std::intptr_t>(call_named(node, "address")->get().i));
   ASSERT_TRUE(is_mapped(address));
 
   const Value made = std::move(*call_named(node, "new_tensor"));

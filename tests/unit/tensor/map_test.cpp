@@ -77,9 +77,10 @@ TEST(Map, RefusesKeysThatCollide) {
 
   ASSERT_FALSE(map.ok());
   EXPECT_EQ(map.error().code, Code::unsupported);
-  EXPECT_EQ(map.error().message,
-            "map has 2000 pairs, of which more than 32 have keys whose hashes collide in a table of "
-            "16384 slots; pass them as an array of pairs");
+  EXPECT_EQ(
+      map.error().message,
+      "map has 2000 pairs, of which more than 32 have keys whose hashes collide in a table of "
+      "16384 slots; pass them as an array of pairs");
 }
 
 // Code of tvm-ffi that holds the only reference changes a map in place.

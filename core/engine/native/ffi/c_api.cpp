@@ -22,12 +22,25 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <string>
 
 namespace gantry::ffi {
 namespace {
 
 constexpr std::int32_t kOpaque = 74, kBigInt = 78;
+
+// The boundary of a function that returns no code.
+//
+// otherwise  [in]   what it returns if memory is exhausted
+template <class Value, class Body>
+Value or_else(Value otherwise, const Body& body) {
+  try {
+    return body();
+  } catch (const std::exception&) {
+    return otherwise;
+  }
+}
 
 // An error of a kind that libraries compare.
 Failure raised(std::string_view kind, std::string_view text) {
@@ -122,13 +135,41 @@ int error_create(const gantry_bytes* kind, const gantry_bytes* message,
 const gantry_bytes* backtrace(const char* file, int line, const char* function, int) {
   CpuThread& thread = here();
   thread.backtrace.clear();
-  if (file != nullptr && function != nullptr)
-    thread.backtrace = concat("  File \"", file, "\", line ", line, ", in ", function, "\n");
+  if (file != nullptr && function != nullptr) {
+    thread.backtrace = or_else(std::string(), [&] {
+      return concat("  File \"", file, "\", line ", line, ", in ", function, "\n");
+    });
+  }
   thread.backtrace_bytes = {thread.backtrace.data(), thread.backtrace.size()};
   return &thread.backtrace_bytes;
 }
 
 // --- objects and values
+
+// safe_call_of_functions
+int call_own_function(void* self, const gantry_value* args, std::int32_t count,
+                      gantry_value* result) {
+  return cpu_code_boundary([&]() -> Status {
+    auto& callee = *static_cast<FunctionObject*>(self);
+    if (count < 0) return invalid("a call has ", count, " arguments, minimum is 0");
+    CpuThread& thread = here();
+    ArgumentsOfLibrary list({args, static_cast<std::size_t>(count)});
+    GANTRY_CHECK(list.convert(thread.call->owner));
+    // The callee may keep an object whose code is the library's.
+    const HostServices* const services = thread.call->owner.services;
+    if (services != nullptr && services->types != nullptr &&
+        !std::ranges::all_of(list.get(), is_plain))
+      services->types->add_reference();
+    const gantry_env env = env_of_callee(thread, callee.device_type);
+    GANTRY_TRY(Value owned, call(callee, &env, list.get()));
+    set_strides_in(owned.get());
+    *result = owned.take();
+    return {};
+  });
+}
+
+// Before main(): the runtime's functions have it from the first one on.
+[[maybe_unused]] const bool has_safe_call = (safe_call_of_functions = call_own_function) != nullptr;
 
 int object_inc_ref(gantry_object* object) {
   return cpu_code_boundary([&]() -> Status {
@@ -290,7 +331,7 @@ int header_function_call(gantry_object* function, const gantry_value* args, std:
   if (is_function && !is_own_function(*function)) {
     return reinterpret_cast<FunctionCell*>(function)->safe_call(function, args, count, result);
   }
-  if (is_function) return call_of_safe_call(function, args, count, result);
+  if (is_function) return call_own_function(function, args, count, result);
   return cpu_code_boundary([&]() -> Status {
     return raised("TypeError", "TVMFFIFunctionCall receives a handle that is not a function");
   });
@@ -356,11 +397,14 @@ int function_set_global_from_method_info(const MethodInfo* info, int replaces) {
 std::int32_t type_get_or_alloc_index(const gantry_bytes* key, std::int32_t index,
                                      std::int32_t depth, std::int32_t child_slots,
                                      std::int32_t may_overflow, std::int32_t parent) {
-  auto types = registry_here();
-  if (!types.ok()) end_process(types.error());
-  // Only asks.
-  if (parent == -2) return (*types)->find(text_in(key));
-  auto made = (*types)->type({text_in(key), index, depth, child_slots, may_overflow != 0, parent});
+  const auto made = or_else(Result<std::int32_t>(exhausted("out of memory")), [&] {
+    return [&]() -> Result<std::int32_t> {
+      GANTRY_TRY(const auto types, registry_here());
+      // Only asks.
+      if (parent == -2) return types->find(text_in(key));
+      return types->type({text_in(key), index, depth, child_slots, may_overflow != 0, parent});
+    }();
+  });
   if (!made.ok()) end_process(made.error());
   return *made;
 }
@@ -419,8 +463,10 @@ int type_register_attr(std::int32_t index, const gantry_bytes* name, const gantr
 }
 
 const AttributeColumn* get_type_attr_column(const gantry_bytes* name) {
-  const auto types = registry_here();
-  return types.ok() ? (*types)->column(text_in(name)) : nullptr;
+  return or_else(static_cast<const AttributeColumn*>(nullptr), [&] {
+    const auto types = registry_here();
+    return types.ok() ? (*types)->column(text_in(name)) : nullptr;
+  });
 }
 
 // --- tensors
@@ -520,8 +566,10 @@ int env_set_tensor_allocator(void* allocator, int for_all, void** old) {
 
 void* env_get_tensor_allocator() {
   if (void* const own = here().tensor_allocator) return own;
-  const auto types = registry_here();
-  return types.ok() ? (*types)->tensor_allocator.load() : nullptr;
+  return or_else(static_cast<void*>(nullptr), [] {
+    const auto types = registry_here();
+    return types.ok() ? (*types)->tensor_allocator.load() : nullptr;
+  });
 }
 
 // DLPackManagedTensorAllocator
@@ -613,7 +661,8 @@ void* default_allocate(std::size_t size, std::size_t alignment, std::int32_t, vo
   const bool is_valid = (alignment & (alignment - 1)) == 0 && size <= PTRDIFF_MAX - extra;
   char* const start = is_valid ? static_cast<char*>(std::malloc(size + extra)) : nullptr;
   if (start == nullptr) {
-    fail_here(exhausted("no memory for an object of ", size, " bytes"));
+    or_else(-1,
+            [&] { return fail_here(exhausted("no memory for an object of ", size, " bytes")); });
     return nullptr;
   }
   const auto first = reinterpret_cast<std::uintptr_t>(start) + sizeof(Prefix);
@@ -673,27 +722,6 @@ ObjectRef error_object(const Error& error) {
 }  // namespace gantry::ffi
 
 namespace gantry {
-
-int call_of_safe_call(void* self, const gantry_value* args, std::int32_t count,
-                      gantry_value* result) {
-  return cpu_code_boundary([&]() -> Status {
-    auto& callee = *static_cast<FunctionObject*>(self);
-    if (count < 0) return invalid("a call has ", count, " arguments, minimum is 0");
-    CpuThread& thread = here();
-    ffi::ArgumentsOfLibrary list({args, static_cast<std::size_t>(count)});
-    GANTRY_CHECK(list.convert(thread.call->owner));
-    // The callee may keep an object whose code is the library's.
-    const HostServices* const services = thread.call->owner.services;
-    if (services != nullptr && services->types != nullptr &&
-        !std::ranges::all_of(list.get(), ffi::is_plain))
-      services->types->add_reference();
-    const gantry_env env = env_of_callee(thread, callee.device_type);
-    GANTRY_TRY(Value owned, call(callee, &env, list.get()));
-    ffi::set_strides_in(owned.get());
-    *result = owned.take();
-    return {};
-  });
-}
 
 std::span<const RuntimeFunction> header_functions() {
   using namespace ffi;

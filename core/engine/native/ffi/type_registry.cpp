@@ -159,7 +159,8 @@ Result<std::int32_t> TypeRegistry::create_type(const TypeRequest& request) {
   if (request.index >= kFirstDynamic || request.child_slots >= kFirstDynamic - request.index) {
     if (request.index >= 0) {
       return invalid("type ", quoted(request.key), " states index ", request.index, " and ",
-                     request.child_slots, " more for its children, the maximum of stated indices is ",
+                     request.child_slots,
+                     " more for its children, the maximum of stated indices is ",
                      kFirstDynamic - 1);
     }
   }
