@@ -256,6 +256,7 @@ Result<Value> random_fill(const Services& services, const Call& call) {
   GANTRY_TRY(const gantry_tensor* const out, call.tensor(0));
   if (!is_compact(*out)) return call.wrong(0, "a compact tensor");
   if (out->device.type == cpu_device_type) {
+    GANTRY_CHECK(check_aligned(call, 0, *out));
     GANTRY_CHECK(fill_any(services, call, *out));
     return Value();
   }

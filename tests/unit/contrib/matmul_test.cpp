@@ -135,7 +135,8 @@ TEST_F(Products, RefuseOperandsThatDoNotFit) {
   Floats narrow = floats({2, 1}, {1, 2}), cube = floats({1, 1, 1}, {1});
   auto other = integers({2, 2}, {1, 1, 1, 1});
   std::int64_t apart[] = {6, 2}, across[] = {1, 2};
-  gantry_tensor no_rows = a.tensor, no_row_of_c = c.tensor;
+  gantry_tensor no_rows = a.tensor, no_row_of_c = c.tensor, unaligned = a.tensor;
+  unaligned.byte_offset = 1;
   no_rows.strides = apart;
   no_row_of_c.strides = across;
   const auto message = [&](std::vector<gantry_value> args) {
@@ -152,6 +153,8 @@ TEST_F(Products, RefuseOperandsThatDoNotFit) {
               HasSubstr("argument 0 (A) is a tensor, expected a tensor of rank 2 on the CPU"));
   EXPECT_THAT(message({tensor_ref_value(&no_rows), b.value(), c.value()}),
               HasSubstr("expected a tensor whose rows or columns are adjacent elements"));
+  EXPECT_THAT(message({tensor_ref_value(&unaligned), b.value(), c.value()}),
+              HasSubstr("argument 0 (A) is float32[2, 3], 1 bytes past a multiple of 4"));
   EXPECT_THAT(
       message({a.value(), b.value(), tensor_ref_value(&no_row_of_c)}),
       HasSubstr("argument 2 (C) is a tensor, expected a tensor whose rows are adjacent elements"));

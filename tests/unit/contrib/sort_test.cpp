@@ -361,6 +361,20 @@ TEST_F(Sorting, ReadsTensorsFromTheirByteOffset) {
   EXPECT_THAT(y.data, ElementsAre(0, 1, 2, 3));
 }
 
+// A view of bytes may begin at each of them.
+TEST_F(Sorting, RefusesElementsThatAreNotAligned) {
+  Floats x = floats({2}, {5, 3, 1}), y = floats({2}, {0, 0, 0});
+  x.tensor.byte_offset = 2;
+
+  const Error error =
+      error_of("tvm.contrib.sort.sort", {x.value(), y.value(), int_value(0), bool_value(true)});
+
+  EXPECT_EQ(error.reason, "ARGUMENT_ALIGNMENT");
+  EXPECT_EQ(error.message,
+            "sort(x, out, axis, ascending): argument 0 (x) is float32[2], 2 bytes past a multiple "
+            "of 4, expected elements at multiples of their size");
+}
+
 TEST_F(Sorting, RefusesATensorWithoutAxes) {
   Floats x = floats({}, {3}), y = floats({}, {0});
 
