@@ -32,8 +32,9 @@ constexpr Bits float_key(Bits bits, Bits infinity) {
 }
 }  // namespace detail
 
+// auto: clang 19 substitutes a return type before it checks the constraint.
 template <std::integral T>
-constexpr std::make_unsigned_t<T> key_of(T number) {
+constexpr auto key_of(T number) {
   using Key = std::make_unsigned_t<T>;
   constexpr Key sign = std::is_signed_v<T> ? Key{1} << (std::numeric_limits<Key>::digits - 1) : 0;
   return static_cast<Key>(static_cast<Key>(number) ^ sign);
