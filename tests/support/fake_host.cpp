@@ -58,7 +58,7 @@ struct Items {
 struct Tensor {
   gantry_object header;
   gantry_tensor cell;
-  std::vector<std::int64_t> shape;
+  std::vector<std::int64_t> shape, strides;
   gantry_object* owner;
   // owned; NULL for a view
   std::uint8_t* memory;
@@ -118,11 +118,6 @@ void give(T* object, gantry_value* out) {
 template <class T>
 T* as(gantry_object* object) {
   return reinterpret_cast<T*>(object);
-}
-
-std::uint64_t bytes_of_tensor(const gantry_tensor& tensor) {
-  const std::span<const std::int64_t> shape(tensor.shape, static_cast<std::size_t>(tensor.ndim));
-  return tensor_bytes(shape, tensor.dtype).value();
 }
 
 }  // namespace
@@ -334,9 +329,12 @@ struct FakeHost::Entries {
       return gantry_fail(status, GANTRY_EXHAUSTED, "MEMORY", "fake host: tensor is too large");
     }
     self.allocations.push_back(bytes);
-    const std::uint64_t rounded = (bytes / 128 + 1) * 128;
-    auto* memory = static_cast<std::uint8_t*>(std::aligned_alloc(128, rounded));
-    std::memset(memory, 0xcd, rounded);
+    // It ends with the last element, so that a sanitizer finds what is written behind it.
+    void* allocated = nullptr;
+    if (posix_memalign(&allocated, 128, bytes) != 0)
+      return gantry_fail(status, GANTRY_EXHAUSTED, "MEMORY", "fake host: memory is exhausted");
+    auto* const memory = static_cast<std::uint8_t*>(allocated);
+    if (bytes != 0) std::memset(memory, 0xcd, bytes);
     gantry_tensor tensor = *like;
     tensor.strides = nullptr;
     tensor.byte_offset = 0;
@@ -360,25 +358,37 @@ struct FakeHost::Entries {
     auto* object = new Tensor{header_of<Tensor>(GANTRY_TENSOR),
                               what,
                               std::vector<std::int64_t>(what.shape, what.shape + what.ndim),
+                              {},
                               owner,
                               memory,
                               Counted(self.live_)};
     object->cell.shape = object->shape.data();
+    if (what.strides != nullptr) {
+      object->strides.assign(what.strides, what.strides + what.ndim);
+      object->cell.strides = object->strides.data();
+    }
     return object;
   }
   static gantry_code tensor_copy(const gantry_host* host, const gantry_tensor* from,
                                  const gantry_tensor* to, const gantry_env*,
                                  gantry_status* status) {
-    const std::uint64_t bytes = bytes_of_tensor(*from);
-    if (!same_dtype(from->dtype, to->dtype) || bytes != bytes_of_tensor(*to)) {
+    for (const gantry_tensor* tensor : {from, to}) {
+      if (tensor->device.type != cpu.type && tensor->device.type != handles.type)
+        return no_device(status);
+    }
+    const auto size = tensor_bytes(shape_of(*from), from->dtype);
+    const auto room = tensor_bytes(shape_of(*to), to->dtype);
+    if (!size.ok() || !room.ok() || *size != *room || !same_dtype(from->dtype, to->dtype) ||
+        !is_compact(*from) || !is_compact(*to)) {
       return gantry_fail(status, GANTRY_INVALID, "TENSOR_COPY",
                          "fake host: source and target differ");
     }
+    const std::uint64_t bytes = *size;
     {
       const std::lock_guard lock(of(host).mutex_);
       of(host).copies.push_back(bytes);
     }
-    if (bytes != 0) std::memcpy(of(host).memory_of(*to), of(host).memory_of(*from), bytes);
+    if (bytes != 0) std::memmove(of(host).memory_of(*to), of(host).memory_of(*from), bytes);
     return GANTRY_OK;
   }
 
