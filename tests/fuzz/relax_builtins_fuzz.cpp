@@ -8,15 +8,9 @@
 //     each call   the function, the form of its arguments, and for each argument its bytes
 #include "plugins/relax/builtin.hpp"
 #include "tests/fuzz/budget.hpp"
-#include "tests/fuzz/fuzz.hpp"
-#include "tests/fuzz/touched.hpp"
-
-#include <gantry/compact_tensor.hpp>
-#include <gantry/handle.hpp>
+#include "tests/fuzz/fake_calls.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -25,31 +19,17 @@
 using namespace gantry;
 using namespace gantry::fuzz;
 using relax::Builtin;
-using test::FakeHost;
 
 namespace {
 
-constexpr std::size_t max_kept = 64;
 // A call of a few bytes makes tensors of up to 12 KiB, and errors name arguments.
 constexpr Cost cost{.bytes_per_input_byte = 16 * 1024,
                     .bytes_for_free = std::size_t{8} << 20,
                     .nanoseconds_per_input_byte = 50'000};
 
-constexpr gantry_dtype types[] = {dtypes::float32, dtypes::int32, dtypes::int64, {2, 16, 1},
-                                  {2, 64, 1},      {0, 8, 1},     {1, 8, 1},     {6, 8, 1},
-                                  {4, 16, 1},      {0, 4, 1},     {1, 1, 1},     {2, 32, 4},
-                                  {3, 64, 1},      {0, 0, 1},     {2, 32, 0},    {9, 128, 3}};
-constexpr std::string_view texts[] = {"both", "values", "indices", "tirx",    "global",
-                                      "w",    "",       "x\xff",   "texture", "\x1b[0m"};
-
-class Calls {
+class Calls : FakeCalls {
  public:
-  explicit Calls(std::span<const std::uint8_t> input) : choices_(input) {
-    // The numbers of an input are no sizes of memory.
-    fake_.max_tensor_bytes = 64 * 1024;
-    add_kernel(fake_);
-    kernel_ = host_.find(fake_.node(), GANTRY_FIND_IMPORTS, "kernel").value();
-  }
+  explicit Calls(std::span<const std::uint8_t> input) : FakeCalls(input) {}
 
   void run() {
     // Most functions of a paged cache need one with sequences.
@@ -72,6 +52,7 @@ class Calls {
     std::vector<gantry_value> args;
     temporary_.clear();
     batch_ = 1 + choices_.below(3);
+    takes_group_ = row.usage.find(" group,") != row.usage.npos;
     is_paged_ = std::ranges::find(relax::paged_cache_builtins(), row.name, &Builtin::name) !=
                 relax::paged_cache_builtins().end();
     if (row.name.ends_with("paged_attention_kv_cache_create")) {
@@ -95,35 +76,25 @@ class Calls {
   }
   void call(const Builtin& row, const std::vector<gantry_value>& args) {
     auto result = row.call(host_, memory_, &env_, args);
-    if (!result.ok()) {
-      expect(!result.error().message.empty(), "a failure has a text");
-      expect(result.error().code != Code::bug, "a failure is one of the caller");
-      return;
-    }
-    touch(fake_, result->get());
+    check(result);
+    if (!result.ok()) return;
     if (row.name.ends_with("cache_create"))
       keep(*host_.keep(result->get()),
            row.name.find(".paged_") != row.name.npos ? paged_ : legacy_);
     keep(std::move(*result), kept_);
   }
 
-  // The arguments that the usage names, without optional and repeated ones.
-  static std::size_t count_of(std::string_view usage) {
-    const auto required = usage.substr(0, std::min(usage.find('['), usage.size()));
-    if (required.ends_with('(') || usage.ends_with("()")) return 0;
-    return static_cast<std::size_t>(std::ranges::count(required, ',')) + 1;
-  }
-
   gantry_value of_name(std::string_view name) {
     const auto is = [&](std::initializer_list<std::string_view> names) {
-      return std::ranges::find(names, name) != names.end();
+      return is_one_of(name, names);
     };
     if (const auto& caches = is_paged_ ? paged_ : legacy_; name == "cache" && !caches.empty())
       return caches[caches.size() - 1 - choices_.below(2) % caches.size()].get();
     if (is({"cache", "storage", "closure", "tuple", "caches"})) return kept_of(name);
-    if (is({"sequence", "parent", "child", "position", "n",         "layer", "window", "sink",
-            "begin",    "end",    "axis",  "k",        "ascending", "size",  "ndim",   "code",
-            "number",   "index",  "entry", "offset",   "device",    "type",  "count",  "vm"}))
+    if (is({"sequence", "parent", "child",  "position", "n",     "layer",     "window",
+            "sink",     "begin",  "end",    "axis",     "k",     "ascending", "size",
+            "ndim",     "code",   "number", "index",    "entry", "offset",    "device",
+            "type",     "count",  "vm",     "group"}))
       return int_value(choices_.take<std::int8_t>() % 8);
     if (is({"sequences", "lengths", "leaves"})) {
       std::vector<std::int64_t> numbers;
@@ -133,8 +104,13 @@ class Calls {
                               : static_cast<std::int64_t>(choices_.below(5)));
       return made(host_.shape(numbers));
     }
+    if (is({"metadata"})) return metadata();
+    if (takes_group_ && is({"out", "data"})) {
+      group_extents_[1] = static_cast<std::int64_t>(choices_.below(4));
+      return tensor(dtypes::float32, group_extents_, test::cpu, choices_.below(8));
+    }
     if (is({"shape", "parents"})) return shape();
-    if (is({"dtype"})) return dtype_value(types[choices_.below(std::size(types))]);
+    if (is({"dtype"})) return dtype_value(any_type());
     if (is({"context", "scope", "what"})) return text();
     if (is({"function"})) return object_value(kernel_.get());
     if (is({"heap"})) return tensor(dtypes::int64);
@@ -143,83 +119,6 @@ class Calls {
     return tensor(dtypes::float32);
   }
 
-  gantry_value any() {
-    switch (choices_.below(10)) {
-      case 0:
-        return {};
-      case 1:
-        return int_value(integer());
-      case 2:
-        return number();
-      case 3:
-        return text();
-      case 4:
-        return shape();
-      case 5:
-        return tensor(types[choices_.below(std::size(types))]);
-      case 6:
-        return array();
-      case 7:
-        return choices_.below(2) == 0 ? device_value(test::handles)
-                                      : dtype_value(types[choices_.below(std::size(types))]);
-      case 8:
-        return object_value(kernel_.get());
-      default:
-        return kept_.empty() ? gantry_value{} : kept_[choices_.below(kept_.size())].get();
-    }
-  }
-
-  std::int64_t integer() {
-    const std::uint8_t choice = choices_.take<std::uint8_t>();
-    if (choice < 128) return choice % 16 - 4;
-    if (choice < 190) return std::int64_t{1} << (choice - 128);
-    constexpr std::int64_t extremes[] = {INT64_MAX, INT64_MIN, INT32_MAX, INT32_MIN, UINT32_MAX};
-    return extremes[choice % std::size(extremes)];
-  }
-  gantry_value number() {
-    constexpr double numbers[] = {0,      1,
-                                  -1,     0.5,
-                                  1e-7,   1e300,
-                                  -0.0,   std::numeric_limits<double>::infinity(),
-                                  1e-320, std::numeric_limits<double>::quiet_NaN()};
-    return float_value(numbers[choices_.below(std::size(numbers))]);
-  }
-  gantry_value text() { return made(host_.text(texts[choices_.below(std::size(texts))])); }
-  std::vector<std::int64_t> extents(bool is_small) {
-    const std::uint8_t rank = choices_.take<std::uint8_t>();
-    std::vector<std::int64_t> extents;
-    for (std::size_t i = 0; i < rank % 6u; ++i)
-      extents.push_back(is_small || rank < 192 ? static_cast<std::int64_t>(choices_.below(5))
-                                               : integer());
-    return extents;
-  }
-  gantry_value shape() { return made(host_.shape(extents(false))); }
-  // The bytes of elements repeat a few of the input.
-  gantry_value tensor(gantry_dtype type) {
-    const std::uint8_t form = choices_.take<std::uint8_t>();
-    const auto dims = extents(true);
-    const gantry_device_id device = form % 8 == 7 ? test::handles : test::cpu;
-    auto value = host_.tensor_new(compact_tensor(type, dims, device));
-    if (!value.ok()) return {};
-    const auto bytes = tensor_bytes(dims, type);
-    const auto content = choices_.take_bytes(form % 8);
-    if (bytes.ok()) {
-      std::uint8_t* const memory = fake_.memory_of(*value->tensor());
-      for (std::uint64_t i = 0; i < *bytes; ++i)
-        memory[i] = content.empty() ? 0 : content[i % content.size()];
-    }
-    return made(std::move(value));
-  }
-  gantry_value array() {
-    std::vector<Value> items;
-    for (std::size_t i = choices_.below(4); i > 0; --i) {
-      if (auto item = host_.keep(kept_.empty() ? gantry_value{}
-                                               : kept_[choices_.below(kept_.size())].get());
-          item.ok())
-        items.push_back(std::move(*item));
-    }
-    return made(host_.array(items));
-  }
   // Of an argument of this name: an object that an earlier call has made, the last ones first.
   gantry_value kept_of(std::string_view name) {
     const std::int32_t kind = name == "tuple" || name == "caches" ? GANTRY_ARRAY : GANTRY_OBJECT;
@@ -228,6 +127,18 @@ class Calls {
       if (kept_[i].get().kind == kind && skipped-- == 0) return kept_[i].get();
     }
     return name == "caches" ? array() : any();
+  }
+
+  // The last text of an earlier call, with a byte that is often another one.
+  gantry_value metadata() {
+    const auto found = std::find_if(kept_.rbegin(), kept_.rend(), [](const Value& value) {
+      return value.get().kind == GANTRY_STRING;
+    });
+    if (found == kept_.rend()) return text();
+    std::string changed(*value_text(found->get()));
+    if (choices_.below(2) == 0)
+      changed[choices_.take<std::uint8_t>() % changed.size()] = choices_.take<char>();
+    return made(host_.text(changed));
   }
 
   // Arguments with which a paged cache is created, or nearly.
@@ -266,36 +177,20 @@ class Calls {
     args.insert(args.end(), 4, function);
     // Nearly all caches have as many values as keys.
     args[5] = args[4];
+    group_extents_ = {1, 0, 2, args[3].i, config[3], args[4].i};
     return args;
   }
 
-  gantry_value made(Result<Value> value) {
-    if (!value.ok()) return {};
-    return temporary_.emplace_back(std::move(*value)).get();
-  }
-  static void keep(Value value, std::vector<Value>& to) {
-    if (value.object() == nullptr) return;
-    if (to.size() == max_kept) to.erase(to.begin());
-    to.push_back(std::move(value));
-  }
-  static gantry_value object_value(gantry_object* object) {
-    gantry_value value{};
-    value.kind = object->kind;
-    value.object = object;
-    return value;
-  }
-
-  Choices choices_;
-  FakeHost fake_;
-  const Host host_{fake_.table()};
   const gantry_env env_{test::cpu, nullptr, nullptr, nullptr};
   const std::shared_ptr<StorageMemory> memory_ = std::make_shared<StorageMemory>("gantry.relax");
-  ObjectRef kernel_;
-  // results, those that are caches, and arguments of the call
-  std::vector<Value> kept_, paged_, legacy_, temporary_;
+  // results that are caches
+  std::vector<Value> paged_, legacy_;
   // of the call: its sequences, and whether it is one of a paged cache
   std::size_t batch_ = 1;
   bool is_paged_ = false;
+  // of the pages of a checkpoint, and whether the call has them
+  std::vector<std::int64_t> group_extents_ = {1, 0, 2, 1, 1, 1};
+  bool takes_group_ = false;
 };
 
 }  // namespace
