@@ -50,7 +50,7 @@ Result<Library> open_library(const LibraryNames& names, const std::string& named
   Result<Library> library = Library::open(names.what, tried);
   if (library.ok()) return library;
   if (named.empty()) {
-    library.error().at("it comes with the CUDA Toolkit, with the Python package ",
+    library.error().at("it comes with ", names.product, ", with the Python package ",
                        names.python_package, " and with Debian's ", names.debian_package,
                        "; option ", names.option, " of ", GANTRY_PLUGIN_ID,
                        " names a file in another directory");

@@ -22,6 +22,8 @@ struct LibraryNames {
   std::string_view package;
   // option of this plugin that names its file, and the package of Python and of Debian
   std::string_view option, python_package, debian_package;
+  // what NVIDIA distributes it with
+  std::string_view product = "the CUDA Toolkit";
 };
 
 // Returns the names to try: those of the linker, the CUDA Toolkit's, and those of NVIDIA's packages beside

@@ -5,14 +5,18 @@
 #pragma once
 
 #include "cublas.hpp"
+#include "cudnn.hpp"
 #include "curand.hpp"
 #include "driver.hpp"
 #include "handles.hpp"
 
 #include <gantry/call.hpp>
+#include <gantry/device_name.hpp>
 #include <gantry/handle.hpp>
 #include <gantry/result.hpp>
+#include <gantry/tensor_text.hpp>
 
+#include <array>
 #include <span>
 #include <string_view>
 
@@ -25,10 +29,11 @@ struct Services {
   Result<const Driver*> driver();
   Result<const Cublas*> cublas();
   Result<const CublasLt*> cublaslt();
+  Result<const Cudnn*> cudnn();
   Result<const Curand*> curand();
 
   Host host;
-  // of the device, that one product may use
+  // of the device, that one call may use
   std::uint64_t workspace_bytes = 0;
 
  private:
@@ -36,11 +41,13 @@ struct Services {
   OpenedOnce<Driver> driver_;
   OpenedOnce<Cublas> cublas_;
   OpenedOnce<CublasLt> cublaslt_;
+  OpenedOnce<Cudnn> cudnn_;
   OpenedOnce<Curand> curand_;
 
  public:
   Handles<Cublas, CublasHandle> cublas_handles;
   Handles<CublasLt, CublasLtHandle> cublaslt_handles;
+  Handles<Cudnn, CudnnHandle> cudnn_handles;
   Handles<Curand, CurandGenerator> generators;
 };
 
@@ -54,7 +61,34 @@ struct FunctionRow {
 };
 
 // Rows of one subject each.
+std::span<const FunctionRow> convolution_functions();
 std::span<const FunctionRow> matmul_functions();
 std::span<const FunctionRow> random_functions();
+std::span<const FunctionRow> softmax_functions();
+
+// Rows of all subjects.
+inline std::array<std::span<const FunctionRow>, 4> function_tables() {
+  return {convolution_functions(), matmul_functions(), random_functions(), softmax_functions()};
+}
+
+// Returns the address of the elements.
+inline void* address_of(const gantry_tensor& tensor) {
+  return static_cast<char*>(tensor.data) + tensor.byte_offset;
+}
+
+// returns  INVALID  the argument is no compact tensor on a device cuda
+inline Result<const gantry_tensor*> compact_cuda_at(const Call& call, std::size_t i) {
+  GANTRY_TRY(const gantry_tensor* const tensor, call.tensor(i));
+  if (tensor->device.type == dlpack_number("cuda") && is_compact(*tensor)) return tensor;
+  return call.wrong(i, "a compact tensor on a device cuda");
+}
+
+// returns  INVALID  tensors of one call are on different devices
+inline Status check_one_device(const Call& call, const gantry_tensor& first,
+                               const gantry_tensor& other) {
+  if (same_device(first.device, other.device)) return {};
+  return call.refuse("tensors are on ", device_text(first.device), " and ",
+                     device_text(other.device), ", expected one device");
+}
 
 }  // namespace gantry::cuda_libraries

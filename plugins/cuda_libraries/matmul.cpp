@@ -83,7 +83,7 @@ struct ColumnMajor {
         rows(operand.is_transposed() ? operand.rows : operand.columns),
         columns(operand.is_transposed() ? operand.columns : operand.rows),
         distance(std::max<std::int64_t>(operand.distance(), 1)),
-        data(static_cast<char*>(operand.tensor->data) + operand.tensor->byte_offset) {}
+        data(address_of(*operand.tensor)) {}
 
   int op;
   // as stored
@@ -101,12 +101,8 @@ struct Job {
 Result<Job> job_of(const Call& call, std::int32_t rank) {
   constexpr std::int32_t cuda = dlpack_number("cuda");
   GANTRY_TRY(const MatrixProduct product, matrix_product_of(call, rank, cuda));
-  for (const MatrixOperand* operand : {&product.b, &product.c}) {
-    if (!same_device(operand->tensor->device, product.a.tensor->device)) {
-      return call.refuse("tensors are on ", device_text(product.a.tensor->device), " and ",
-                         device_text(operand->tensor->device), ", expected one device");
-    }
-  }
+  for (const MatrixOperand* operand : {&product.b, &product.c})
+    GANTRY_CHECK(check_one_device(call, *product.a.tensor, *operand->tensor));
   GANTRY_TRY(const ProductType* const type, type_of(call, product));
   Job job{product, type, product.c.rows, product.c.columns, product.a.columns};
   if (is_empty(*product.c.tensor)) {

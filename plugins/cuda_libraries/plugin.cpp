@@ -12,6 +12,9 @@ Result<const Cublas*> Services::cublas() {
 Result<const CublasLt*> Services::cublaslt() {
   return cublaslt_.get([&] { return CublasLt::open(host.option_text("cublaslt")); });
 }
+Result<const Cudnn*> Services::cudnn() {
+  return cudnn_.get([&] { return Cudnn::open(host.option_text("cudnn")); });
+}
 Result<const Curand*> Services::curand() {
   return curand_.get([&] { return Curand::open(host.option_text("curand")); });
 }
@@ -30,7 +33,7 @@ Result<std::unique_ptr<Plugin>> Plugin::create(Host host) {
 }
 
 Plugin::Plugin(Host host) : services(host) {
-  for (const auto rows : {matmul_functions(), random_functions()}) {
+  for (const auto rows : function_tables()) {
     for (const FunctionRow& row : rows)
       functions_.emplace(row.name, NamedFunction{&services, &row});
   }

@@ -5,7 +5,6 @@
 // source   apache/tvm src/runtime/contrib/curand/curand.cc
 #include "function.hpp"
 
-#include <gantry/device_name.hpp>
 #include <gantry/dtype_text.hpp>
 #include <gantry/tensor_text.hpp>
 #include <gantry/trace.hpp>
@@ -22,7 +21,7 @@ Status generate(Services& services, const Call& call, const gantry_tensor& out,
   GANTRY_TRY(const auto generator, services.generators.take(*curand, *driver, session));
   if (const int status = curand->set_stream(generator->generator, session.stream()); status != 0)
     return curand_failure("curandSetStream", status);
-  void* const data = static_cast<char*>(out.data) + out.byte_offset;
+  void* const data = address_of(out);
   if (same_dtype(out.dtype, dtypes::float64)) {
     const int status =
         curand->uniform_double(generator->generator, static_cast<double*>(data), count);
@@ -51,9 +50,7 @@ Status generate(Services& services, const Call& call, const gantry_tensor& out,
 
 Result<Value> random_fill(Services& services, const Call& call) {
   GANTRY_CHECK(call.count_is(1));
-  GANTRY_TRY(const gantry_tensor* const out, call.tensor(0));
-  if (out->device.type != dlpack_number("cuda") || !is_compact(*out))
-    return call.wrong(0, "a compact tensor on a device cuda");
+  GANTRY_TRY(const gantry_tensor* const out, compact_cuda_at(call, 0));
   bool is_known = false;
   for (const gantry_dtype type : {dtypes::float16, dtypes::float32, dtypes::float64})
     is_known = is_known || same_dtype(out->dtype, type);

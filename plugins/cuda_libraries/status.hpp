@@ -21,14 +21,19 @@ struct StatusName {
 // native code.
 //
 // library  [in]   "cuBLAS"
+// name     [in]   of the status
+inline Failure status_failure(std::string_view library, std::string_view name, Code code,
+                              std::string_view function, int number) {
+  return fail(code, function, ": ", name, " (", number, ')')
+      .with_reason("DRIVER_CALL")
+      .native(library, number);
+}
 inline Failure status_failure(std::string_view library, std::span<const StatusName> names,
                               std::string_view function, int number) {
   const auto known = std::ranges::find(names, number, &StatusName::number);
-  const bool is_known = known != names.end();
-  return fail(is_known ? known->code : Code::unavailable, function, ": ",
-              is_known ? known->name : std::string_view("unknown status"), " (", number, ')')
-      .with_reason("DRIVER_CALL")
-      .native(library, number);
+  if (known == names.end())
+    return status_failure(library, "unknown status", Code::unavailable, function, number);
+  return status_failure(library, known->name, known->code, function, number);
 }
 
 }  // namespace gantry::cuda_libraries

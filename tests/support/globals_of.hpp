@@ -13,7 +13,7 @@ namespace gantry::test {
 // The names in the list `globals` of a plugin's manifest in the sources, which ends the file:
 // "plugins/relax/relax.yaml.in". A line is a name, or "beginning{ends, of, names}", which may go on.
 inline std::vector<std::string> globals_of(std::string_view manifest) {
-  static const std::regex entry(R"(- "?([\w.]+)(\{([^}]*)\})?)"), end(R"([\w.]+)");
+  static const std::regex entry(R"(- "?([\w.+]+)(\{([^}]*)\})?)"), end(R"([\w.+]+)");
   const std::string text = read_page(manifest);
   std::vector<std::string> names;
   const auto begin = text.begin() + static_cast<std::ptrdiff_t>(text.find("\nglobals:\n"));

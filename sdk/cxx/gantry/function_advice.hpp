@@ -85,7 +85,9 @@ inline constexpr FunctionAdvice function_advice[] = {
     {"tvm.contrib.cublaslt.*", "a function of NVIDIA's cuBLASLt",
      "install plugin gantry.cuda-libraries (gantry-plugin-cuda-libraries), or compile without "
      "cuBLAS"},
-    {"tvm.contrib.cudnn.*", "a function of NVIDIA's cuDNN", "compile without cuDNN"},
+    {"tvm.contrib.cudnn.*", "a function of NVIDIA's cuDNN",
+     "install plugin gantry.cuda-libraries (gantry-plugin-cuda-libraries), or compile without "
+     "cuDNN"},
     {"tvm.contrib.thrust.*", "sorting and sums on NVIDIA's GPUs",
      "install plugin gantry.cuda (gantry-plugin-cuda), or compile without Thrust"},
     {"runtime.contrib.curand.*", "a function of NVIDIA's cuRAND",

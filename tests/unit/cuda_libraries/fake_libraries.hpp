@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// cuBLAS, cuBLASLt and cuRAND without NVIDIA's libraries: one library that exports what the plugin uses of
+// cuBLAS, cuBLASLt, cuDNN and cuRAND without NVIDIA's libraries: one library that exports what the plugin uses of
 // them, computes in the streams of the fake driver, and fails on request.
 //
 //     FakeLibraries& fake = fake_libraries();    // the library's only instance
@@ -28,16 +28,36 @@ struct FakeProduct {
   std::size_t workspace_bytes;
 };
 
+// A convolution, a gradient or a softmax as cuDNN got it.
+struct FakeCudnnCall {
+  std::string function;
+  int algorithm, mode, groups, math;
+  // cudnnDataType_t of the sums, of x and of y
+  int compute, x, y;
+  void* stream;
+  const void* workspace;
+  std::size_t workspace_bytes;
+};
+
+// An algorithm of the convolutions of cuDNN.
+struct FakeAlgorithm {
+  int number, status;
+  std::size_t workspace_bytes;
+};
+
 struct FakeLibraries {
   // These functions return the status.
   std::map<std::string, int, std::less<>> failing;
   // What the heuristic of cuBLASLt chooses; not more than it may.
   std::size_t chosen_workspace = 4096;
   int choices = 1;
+  // Those of cuDNN, the fastest first. It has no others.
+  std::vector<FakeAlgorithm> algorithms{{1, 0, 4096}, {0, 0, 0}};
 
   // Calls since reset(), and the products among them.
   std::vector<std::string> calls;
   std::vector<FakeProduct> products;
+  std::vector<FakeCudnnCall> cudnn_calls;
   // of each call that generates numbers
   std::vector<void*> generator_streams;
   std::vector<unsigned long long> seeds;

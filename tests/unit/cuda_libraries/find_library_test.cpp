@@ -28,6 +28,9 @@ TEST(CudaLibraryNames, AreThoseOfTheLinkerTheToolkitAndPythonsPackages) {
 }
 
 TEST(CudaLibraryNames, AreListedWithTheReasonOfEach) {
+  LibraryNames other = names;
+  other.product = "NVIDIA's archive";
+
   const auto library = open_library(names, "");
 
   ASSERT_FALSE(library.ok());
@@ -38,12 +41,14 @@ TEST(CudaLibraryNames, AreListedWithTheReasonOfEach) {
   EXPECT_THAT(text, HasSubstr("it comes with the CUDA Toolkit, with the Python package "
                               "nvidia-none-cu12 and with Debian's libnone12; option none of "
                               "gantry.cuda-libraries names a file in another directory"));
+  EXPECT_THAT(std::string(open_library(other, "").error().message.text()),
+              HasSubstr("it comes with NVIDIA's archive, with the Python package"));
 }
 
 // `gantry inspect` and `gantry plugins doctor` know from it which functions a host has.
 TEST(CudaLibrariesManifest, ListsTheFunctionsOfThePlugin) {
   std::vector<std::string> functions;
-  for (const auto rows : {matmul_functions(), random_functions()}) {
+  for (const auto rows : function_tables()) {
     for (const FunctionRow& row : rows) functions.emplace_back(row.name);
   }
 

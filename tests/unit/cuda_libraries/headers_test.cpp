@@ -2,16 +2,26 @@
 //
 // What the plugin declares of NVIDIA's libraries, compared with their headers where those are installed.
 #include "plugins/cuda_libraries/cublas.hpp"
+#include "plugins/cuda_libraries/cudnn.hpp"
 #include "plugins/cuda_libraries/curand.hpp"
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <type_traits>
 
 #if __has_include(<cublas_v2.h>) && __has_include(<cublasLt.h>) && __has_include(<curand.h>)
+#define GANTRY_HAS_CUBLAS_HEADERS 1
 #include <cublasLt.h>
 #include <cublas_v2.h>
 #include <curand.h>
+#endif
+#if __has_include(<cudnn.h>) && __has_include(<cuda_runtime_api.h>)
+#define GANTRY_HAS_CUDNN_HEADERS 1
+// cuDNN 9 has newer functions for convolutions, with graphs of operations, but has these too.
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+#include <cudnn.h>
+#endif
 
 namespace gantry::cuda_libraries::test {
 namespace {
@@ -39,6 +49,7 @@ struct SameCall<OwnResult (*)(Own...), TheirResult (*)(Theirs...)> {
 #define EXPECT_SAME_CALL(own, theirs) \
   EXPECT_TRUE((SameCall<decltype(own), decltype(&theirs)>::value))
 
+#ifdef GANTRY_HAS_CUBLAS_HEADERS
 TEST(CudaLibraryHeaders, HaveTheDeclaredFunctions) {
   EXPECT_SAME_CALL(Cublas::create, cublasCreate_v2);
   EXPECT_SAME_CALL(Cublas::destroy, cublasDestroy_v2);
@@ -97,9 +108,90 @@ TEST(CudaLibraryHeaders, HaveTheDeclaredNumbers) {
             offsetof(cublasLtMatmulHeuristicResult_t, workspaceSize));
   EXPECT_EQ(Curand::default_generator, CURAND_RNG_PSEUDO_DEFAULT);
 }
-
-}  // namespace
-}  // namespace gantry::cuda_libraries::test
 #else
 TEST(CudaLibraryHeaders, AreCompared) { GTEST_SKIP() << "cuBLAS's headers are not installed"; }
 #endif
+
+#ifdef GANTRY_HAS_CUDNN_HEADERS
+TEST(CudaLibraryHeaders, OfCudnnHaveTheDeclaredFunctions) {
+  EXPECT_SAME_CALL(Cudnn::create, cudnnCreate);
+  EXPECT_SAME_CALL(Cudnn::destroy, cudnnDestroy);
+  EXPECT_SAME_CALL(Cudnn::set_stream, cudnnSetStream);
+  EXPECT_SAME_CALL(Cudnn::error_name, cudnnGetErrorString);
+  EXPECT_SAME_CALL(Cudnn::tensor_create, cudnnCreateTensorDescriptor);
+  EXPECT_SAME_CALL(Cudnn::tensor_destroy, cudnnDestroyTensorDescriptor);
+  EXPECT_SAME_CALL(Cudnn::tensor_set_4d, cudnnSetTensor4dDescriptor);
+  EXPECT_SAME_CALL(Cudnn::tensor_set_nd, cudnnSetTensorNdDescriptor);
+  EXPECT_SAME_CALL(Cudnn::filter_create, cudnnCreateFilterDescriptor);
+  EXPECT_SAME_CALL(Cudnn::filter_destroy, cudnnDestroyFilterDescriptor);
+  EXPECT_SAME_CALL(Cudnn::filter_set_4d, cudnnSetFilter4dDescriptor);
+  EXPECT_SAME_CALL(Cudnn::filter_set_nd, cudnnSetFilterNdDescriptor);
+  EXPECT_SAME_CALL(Cudnn::activation_create, cudnnCreateActivationDescriptor);
+  EXPECT_SAME_CALL(Cudnn::activation_destroy, cudnnDestroyActivationDescriptor);
+  EXPECT_SAME_CALL(Cudnn::activation_set, cudnnSetActivationDescriptor);
+  EXPECT_SAME_CALL(Cudnn::convolution_create, cudnnCreateConvolutionDescriptor);
+  EXPECT_SAME_CALL(Cudnn::convolution_destroy, cudnnDestroyConvolutionDescriptor);
+  EXPECT_SAME_CALL(Cudnn::convolution_set_2d, cudnnSetConvolution2dDescriptor);
+  EXPECT_SAME_CALL(Cudnn::convolution_set_nd, cudnnSetConvolutionNdDescriptor);
+  EXPECT_SAME_CALL(Cudnn::convolution_set_groups, cudnnSetConvolutionGroupCount);
+  EXPECT_SAME_CALL(Cudnn::convolution_set_math, cudnnSetConvolutionMathType);
+  EXPECT_SAME_CALL(Cudnn::biased, cudnnConvolutionBiasActivationForward);
+  EXPECT_SAME_CALL(Cudnn::softmax, cudnnSoftmaxForward);
+  EXPECT_SAME_CALL(CudnnConvolution::workspace, cudnnGetConvolutionForwardWorkspaceSize);
+  EXPECT_SAME_CALL(CudnnConvolution::choose, cudnnGetConvolutionForwardAlgorithm_v7);
+  EXPECT_SAME_CALL(CudnnConvolution::find, cudnnFindConvolutionForwardAlgorithm);
+  EXPECT_SAME_CALL(CudnnConvolution::run, cudnnConvolutionForward);
+  EXPECT_SAME_CALL(CudnnConvolution::workspace, cudnnGetConvolutionBackwardDataWorkspaceSize);
+  EXPECT_SAME_CALL(CudnnConvolution::choose, cudnnGetConvolutionBackwardDataAlgorithm_v7);
+  EXPECT_SAME_CALL(CudnnConvolution::find, cudnnFindConvolutionBackwardDataAlgorithm);
+  EXPECT_SAME_CALL(CudnnConvolution::run, cudnnConvolutionBackwardData);
+  EXPECT_SAME_CALL(CudnnConvolution::workspace, cudnnGetConvolutionBackwardFilterWorkspaceSize);
+  EXPECT_SAME_CALL(CudnnConvolution::choose, cudnnGetConvolutionBackwardFilterAlgorithm_v7);
+  EXPECT_SAME_CALL(CudnnConvolution::find, cudnnFindConvolutionBackwardFilterAlgorithm);
+  EXPECT_SAME_CALL(CudnnConvolution::run, cudnnConvolutionBackwardFilter);
+}
+
+TEST(CudaLibraryHeaders, OfCudnnHaveTheDeclaredNumbers) {
+  EXPECT_EQ(int{cudnn_float32}, CUDNN_DATA_FLOAT);
+  EXPECT_EQ(int{cudnn_float64}, CUDNN_DATA_DOUBLE);
+  EXPECT_EQ(int{cudnn_float16}, CUDNN_DATA_HALF);
+  EXPECT_EQ(int{cudnn_int8}, CUDNN_DATA_INT8);
+  EXPECT_EQ(int{cudnn_int32}, CUDNN_DATA_INT32);
+  EXPECT_EQ(int{cudnn_bfloat16}, CUDNN_DATA_BFLOAT16);
+  EXPECT_EQ(int{cudnn_nchw}, CUDNN_TENSOR_NCHW);
+  EXPECT_EQ(int{cudnn_nhwc}, CUDNN_TENSOR_NHWC);
+  EXPECT_EQ(int{cudnn_convolution}, CUDNN_CONVOLUTION);
+  EXPECT_EQ(int{cudnn_cross_correlation}, CUDNN_CROSS_CORRELATION);
+  EXPECT_EQ(int{cudnn_default_math}, CUDNN_DEFAULT_MATH);
+  EXPECT_EQ(int{cudnn_tensor_core_math}, CUDNN_TENSOR_OP_MATH);
+  EXPECT_EQ(int{cudnn_fma_math}, CUDNN_FMA_MATH);
+  EXPECT_EQ(int{cudnn_relu}, CUDNN_ACTIVATION_RELU);
+  EXPECT_EQ(int{cudnn_identity}, CUDNN_ACTIVATION_IDENTITY);
+  EXPECT_EQ(int{cudnn_keeps_no_nan}, CUDNN_NOT_PROPAGATE_NAN);
+  EXPECT_EQ(int{cudnn_softmax_accurate}, CUDNN_SOFTMAX_ACCURATE);
+  EXPECT_EQ(int{cudnn_softmax_log}, CUDNN_SOFTMAX_LOG);
+  EXPECT_EQ(int{cudnn_softmax_instance}, CUDNN_SOFTMAX_MODE_INSTANCE);
+  EXPECT_EQ(int{cudnn_softmax_channel}, CUDNN_SOFTMAX_MODE_CHANNEL);
+  EXPECT_EQ(int{cudnn_implicit_precomp_gemm}, CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM);
+  for (const int count :
+       {int{CUDNN_CONVOLUTION_FWD_ALGO_COUNT}, int{CUDNN_CONVOLUTION_BWD_DATA_ALGO_COUNT},
+        int{CUDNN_CONVOLUTION_BWD_FILTER_ALGO_COUNT}})
+    EXPECT_LE(count, CudnnConvolution::max_choices);
+  EXPECT_EQ(sizeof(CudnnChoice), sizeof(cudnnConvolutionFwdAlgoPerf_t));
+  EXPECT_EQ(offsetof(CudnnChoice, workspace_bytes),
+            offsetof(cudnnConvolutionFwdAlgoPerf_t, memory));
+  EXPECT_EQ(sizeof(CudnnChoice), sizeof(cudnnConvolutionBwdDataAlgoPerf_t));
+  EXPECT_EQ(offsetof(CudnnChoice, workspace_bytes),
+            offsetof(cudnnConvolutionBwdDataAlgoPerf_t, memory));
+  EXPECT_EQ(sizeof(CudnnChoice), sizeof(cudnnConvolutionBwdFilterAlgoPerf_t));
+  EXPECT_EQ(offsetof(CudnnChoice, workspace_bytes),
+            offsetof(cudnnConvolutionBwdFilterAlgoPerf_t, memory));
+}
+#else
+TEST(CudaLibraryHeaders, OfCudnnAreCompared) {
+  GTEST_SKIP() << "cuDNN's headers are not installed";
+}
+#endif
+
+}  // namespace
+}  // namespace gantry::cuda_libraries::test

@@ -47,11 +47,10 @@ class World : public ::testing::Test {
   World() {
     driver.reset();
     libraries.reset();
-    host.options = {{"library", GANTRY_FAKE_CUDA},
-                    {"driver", GANTRY_FAKE_CUDA},
-                    {"cublas", GANTRY_FAKE_CUDA_LIBRARIES},
-                    {"cublaslt", GANTRY_FAKE_CUDA_LIBRARIES},
-                    {"curand", GANTRY_FAKE_CUDA_LIBRARIES}};
+    host.options = {
+        {"library", GANTRY_FAKE_CUDA},          {"driver", GANTRY_FAKE_CUDA},
+        {"cublas", GANTRY_FAKE_CUDA_LIBRARIES}, {"cublaslt", GANTRY_FAKE_CUDA_LIBRARIES},
+        {"cudnn", GANTRY_FAKE_CUDA_LIBRARIES},  {"curand", GANTRY_FAKE_CUDA_LIBRARIES}};
     EXPECT_EQ(cuda_plugin().create(host.table(), &self, nullptr), GANTRY_OK);
     host.devices[2] = {self, cuda_plugin().devices[0], cuda};
     open();
