@@ -38,6 +38,8 @@ Result<Axis> axis_of(const Host& host, const gantry_tensor& tensor, std::int64_t
     axis.outer = 0;
     return axis;
   }
+  // Neither product overflows then.
+  GANTRY_CHECK(tensor_bytes(shape, dtypes::uint8));
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (i != axis.index) (i < axis.index ? axis.outer : axis.inner) *= shape[i];
   }

@@ -35,7 +35,8 @@ struct Axis {
 };
 
 // number   [in]   of the axis; negative: from the end
-// returns  outer = 0 for a tensor without elements; ValueError: there is no such axis
+// returns  outer = 0 for a tensor without elements; ValueError: there is no such axis; as
+//          tensor_bytes(): the number of elements exceeds 2^63 - 1
 Result<Axis> axis_of(const Host& host, const gantry_tensor& tensor, std::int64_t number);
 
 }  // namespace gantry::contrib

@@ -165,6 +165,18 @@ TEST_F(Sorting, RefusesAnAxisThatTheTensorDoesNotHave) {
   }
 }
 
+TEST_F(Sorting, RefusesATensorWhoseNumberOfElementsOverflows) {
+  const std::int64_t shape[] = {2, std::int64_t{1} << 51, std::int64_t{1} << 60};
+  float element = 0;
+  gantry_tensor x = compact_tensor(dtypes::float32, shape, gantry::test::cpu, &element);
+
+  const Error error = error_of("tvm.contrib.sort.sort", {tensor_ref_value(&x), tensor_ref_value(&x),
+                                                         int_value(0), bool_value(true)});
+
+  EXPECT_EQ(error.reason, "SHAPE");
+  EXPECT_EQ(error.message, "dimension 2 is 1152921504606846976, room for 2047");
+}
+
 TEST_F(Sorting, RefusesAnOutputOfAnotherShape) {
   Floats x = floats({2}, {3, 1}), y = floats({1}, {0});
 
