@@ -246,7 +246,8 @@ constexpr OperatorRow rows[] = {
      "out_layout=NCHW/NHWC",
      "any", floats, "v0.16..v0.27", cudnn_runtime},
     {"cudnn_json", "attention.BS3NH attention.SBN3H", "", Operation::attention, "data [workspace]",
-     "num_heads num_kv_heads head_size head_size_v scale causal_mask=none window_size=none",
+     "num_heads num_kv_heads head_size head_size_v layout=BS3NH/SBN3H scale causal_mask=none "
+     "window_size=none",
      "[batch, positions, heads of Q K V], or [positions, batch, heads, Q K V]", floats,
      "v0.17..v0.27",
      "src/runtime/contrib/cudnn/cudnn_json_runtime.cc, src/relax/backend/contrib/cudnn/codegen.cc, "

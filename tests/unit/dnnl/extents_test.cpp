@@ -171,7 +171,8 @@ SubgraphCase with_unknown_extents(const SubgraphCase& what, bool is_all) {
 
 std::size_t kernel_count(const SubgraphCase& what) {
   std::size_t count = 0;
-  for (const Json& node : Json::parse(what.json)["nodes"]) count += node["op"] == "kernel" ? 1 : 0;
+  const Json graph = Json::parse(what.json);
+  for (const Json& node : graph.at("nodes")) count += node["op"] == "kernel" ? 1 : 0;
   return count;
 }
 
