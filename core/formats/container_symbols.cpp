@@ -30,14 +30,17 @@ constexpr FfiName ffi_names[] = {
     {"__tvm_ffi_library_bin", false, only_v0_21},
     {"__tvm_ffi_library_ctx", false, only_v0_21},
     {"__tvm_ffi_", true, since_v0_22},
+    {"TVMFFIBacktrace", false, since_v0_22},
     {"__TVMFFI", true, since_2025},
     {"TVMFFI", true, since_2025},
 };
 
-// True for the symbols of functions since v0.22, and for those that are reserved since then.
-bool has_function_prefix(const CpuSymbol& symbol) {
-  return symbol.defined && symbol.name.starts_with("__tvm_ffi_") &&
-         symbol.name != "__tvm_ffi_library_bin" && symbol.name != "__tvm_ffi_library_ctx";
+// True for the symbols of functions since v0.22, for those that are reserved since then, and for a
+// name of the C API that libraries with tvm-ffi's C++ headers import since then.
+bool is_since_v0_22(const CpuSymbol& symbol) {
+  if (!symbol.defined) return symbol.name == "TVMFFIBacktrace";
+  return symbol.name.starts_with("__tvm_ffi_") && symbol.name != "__tvm_ffi_library_bin" &&
+         symbol.name != "__tvm_ffi_library_ctx";
 }
 
 bool is_packed_symbol(const CpuSymbol& symbol) {
@@ -70,7 +73,7 @@ void find_dialect(std::span<const CpuSymbol> symbols, ContainerSymbols& out) {
       out.dialect_symbol = symbol.name;
     }
     is_packed = is_packed || is_packed_symbol(symbol);
-    is_prefixed = is_prefixed || has_function_prefix(symbol);
+    is_prefixed = is_prefixed || is_since_v0_22(symbol);
   }
   if (out.family == Family::ffi || out.family == Family::ffi_first) {
     out.dialect = is_prefixed ? Dialect::ffi : Dialect::ffi_0_21;

@@ -100,6 +100,10 @@ INSTANTIATE_TEST_SUITE_P(
             {undefined("TVMFFIErrorSetRaisedFromCStr"), undefined("TVMBackendGetFuncFromEnv")},
             Family::none,
             Dialect::ffi_0_21},
+        SymbolCase{"FfiByHeaders",
+                   {undefined("TVMFFITypeRegisterMethod"), undefined("TVMFFIBacktrace")},
+                   Family::none,
+                   Dialect::ffi},
         SymbolCase{"DefinedTvmIsNobody", {defined("TVMFuncCall")}, Family::none, Dialect::unknown}),
     [](const auto& test) { return test.param.name; });
 
