@@ -72,29 +72,40 @@ bool has_items(const gantry_value& value) {
 }
 
 // Returns the items of an array or a map of any origin: borrowed.
-Result<std::vector<gantry_value>> items_in_any(const gantry_object& object) {
-  if (object.kind == GANTRY_MAP) return copied_map_items(object);
+//
+// room     [out]  contains the items of a map
+Result<std::span<const gantry_value>> items_in_any(const gantry_object& object,
+                                                   std::vector<gantry_value>& room) {
+  if (object.kind == GANTRY_MAP) {
+    GANTRY_TRY(room, copied_map_items(object));
+    return std::span<const gantry_value>(room);
+  }
   const auto& array = reinterpret_cast<const ArrayObject&>(object);
   if (array.count < 0) return malformed(0, "array has ", array.count, " items");
-  return std::vector<gantry_value>(array.items, array.items + array.count);
+  return std::span<const gantry_value>(array.items, static_cast<std::size_t>(array.count));
 }
 
 // Calls visit(value) for a value and everything in its arrays and maps, until it returns false.
+//
+// costs    O(items); allocates for maps, and for arrays and maps within others
 template <class Visit>
 Status visit_all(const gantry_value& root, const Visit& visit) {
   if (!visit(root) || !has_items(root)) return {};
-  std::vector<gantry_value> open{root};
-  std::unordered_set<const gantry_object*> seen{root.object};
-  while (!open.empty()) {
-    const gantry_value next = open.back();
-    open.pop_back();
-    GANTRY_TRY(const std::vector<gantry_value> items, items_in_any(*next.object));
+  std::vector<const gantry_object*> open;
+  std::unordered_set<const gantry_object*> seen;
+  std::vector<gantry_value> room;
+  for (const gantry_object* next = root.object; next != nullptr;) {
+    GANTRY_TRY(const auto items, items_in_any(*next, room));
     for (const gantry_value& item : items) {
       if (holds_object(item) && item.object == nullptr)
         return malformed(0, "an item of a library's array or map is an object at address 0");
       if (!visit(item)) return {};
-      if (has_items(item) && seen.insert(item.object).second) open.push_back(item);
+      if (!has_items(item)) continue;
+      seen.insert(root.object);
+      if (seen.insert(item.object).second) open.push_back(item.object);
     }
+    next = open.empty() ? nullptr : open.back();
+    if (next != nullptr) open.pop_back();
   }
   return {};
 }
@@ -160,7 +171,8 @@ class Conversion {
                          " arrays within each other")
           .with_reason("HOST_RESULT");
     }
-    GANTRY_TRY(const std::vector<gantry_value> items, items_in_any(object));
+    std::vector<gantry_value> room;
+    GANTRY_TRY(const auto items, items_in_any(object, room));
     std::vector<Value> owned;
     std::vector<gantry_value> values;
     for (const gantry_value& item : items) {
