@@ -227,7 +227,7 @@ TEST_F(CudaGenerator, RefusesWhatItCannotBuild) {
 
 TEST_F(CudaGenerator, IsFoundByItsNameOnly) {
   EXPECT_NE(table(), nullptr);
-  for (const char* name : {"gantry.generator/2", "gantry.generator/", "gantry.globals/1", ""}) {
+  for (const char* name : {"gantry.generator/2", "gantry.generator/", "gantry.globals/2", ""}) {
     EXPECT_EQ(World::plugin_table().get_extension(world->self(), name), nullptr) << name;
   }
 }

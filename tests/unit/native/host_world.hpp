@@ -58,7 +58,8 @@ struct HostWorld {
     if (!library.ok()) return {};
     const auto artifact = artifact_of({"_lib"});
     artifact->name = path.filename().native();
-    artifact->globals = globals;
+    // Not retained: functions of the artifact that are among them would keep it.
+    artifact->globals = {std::shared_ptr<void>(), globals.get()};
     Ref<ModuleNode> node = node_of(artifact, 0);
     const auto pair = new_library_module(std::move(*library), &services, *node);
     EXPECT_TRUE(pair.ok() && bind(*node, *pair).ok());

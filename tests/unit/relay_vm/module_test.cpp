@@ -323,8 +323,9 @@ TEST_F(RelayModules, CopyTheResultToTheDeviceOfTheIndex) {
   make();
   start_vm();
 
-  const auto parts = items(expect(*vm, "invoke_return_to_device",
-                                  {name("main"), number(4), number(1), floats({1}), floats({2})}));
+  const auto parts =
+      items(expect(*vm, "invoke_return_to_device",
+                   {name("main"), number(4), number(1), floats({1, 2}), floats({2, 3})}));
 
   EXPECT_EQ(parts.at(0).tensor()->device.index, 1);
   EXPECT_EQ(parts.at(1).tensor()->device.index, 1);
