@@ -386,7 +386,7 @@ TEST(InspectSignatures, AreThoseThatTheLibraryReturns) {
                                               "  repeat(str, int) -> str\n"
                                               "  same(Any) -> Any\n"
                                               "  scale(Tensor, float, Tensor) -> None\n"
-                                              "  with_front(Shape, int) -> Shape\n"))
+                                              "  with_front(ffi.Shape, int) -> ffi.Shape\n"))
         << release;
     EXPECT_EQ(json.status, 0) << json.err;
     EXPECT_THAT(json.out, HasSubstr("\"signatures\": [\n    {\n      \"name\": \"add_one\",\n"
@@ -412,6 +412,18 @@ TEST(InspectSignatures, AreThoseOfLibrariesWithHeaders) {
             "C++ headers describe, so that --signatures has no effect\n");
 }
 
+TEST(InspectSignatures, AreRefusedIfNoReportIsPrinted) {
+  const TempDir temp;
+
+  const Outcome inspect = run_gantry({"inspect", "tvm-ffi/0.1.15/containers.so", "--signatures",
+                                      "--extract", temp.path().string()});
+
+  EXPECT_EQ(inspect.status, 1);
+  EXPECT_EQ(inspect.err,
+            "gantry: --extract without --json prints no report, so that --signatures has no "
+            "effect\n");
+}
+
 // Its functions return small strings (11) and an integer (1).
 TEST(InspectSignatures, OfHostileTextsAreReplacedByTheReason) {
   const TempDir temp;
@@ -426,6 +438,7 @@ TEST(InspectSignatures, OfHostileTextsAreReplacedByTheReason) {
     FUNCTION(_doc_f, {11, 6, "a\n\033[0m"})
     FUNCTION(g, {1})
     FUNCTION(_metadata_g, {1})
+    FUNCTION(_doc_g, {1})
   )");
   ASSERT_EQ(std::system(("cc -shared -fPIC -o " + library + " " + (temp / "f.c").string()).c_str()),
             0);
@@ -433,8 +446,11 @@ TEST(InspectSignatures, OfHostileTextsAreReplacedByTheReason) {
   const Outcome inspect = run_gantry({"inspect", library, "--signatures"});
 
   EXPECT_EQ(inspect.status, 0) << inspect.err;
-  EXPECT_THAT(inspect.out, HasSubstr("\n  f  not known: metadata is not JSON: ends after \"{\""));
-  EXPECT_THAT(inspect.out, HasSubstr("\n      a\n      \\x1b[0m\n  g  not known: value is "));
+  EXPECT_THAT(inspect.out,
+              HasSubstr("\n  f  signature not known: metadata is not JSON: ends after \"{\""));
+  EXPECT_THAT(inspect.out,
+              HasSubstr("\n      a\n      \\x1b[0m\n  g  signature not known: value is "));
+  EXPECT_THAT(inspect.out, HasSubstr("; doc string not known: value is "));
 }
 
 TEST(InspectSignatures, EndWithTheProcessThatRunsTheCode) {

@@ -4,7 +4,6 @@
 #include "tools/gantry/common/isolated_calls.hpp"
 #include "tools/gantry/common/isolated_outcome.hpp"
 
-#include "core/base/escape.hpp"
 #include "core/base/text.hpp"
 #include "core/engine/embed/objects.hpp"
 #include "core/engine/runtime/state.hpp"
@@ -28,7 +27,8 @@ constexpr std::chrono::minutes max_declaration_time{2};
 // Of a function in the results: name, signature, doc string, problem.
 constexpr std::size_t declaration_fields = 4;
 
-// Returns what a function without parameters returns: a text.
+// Returns what a function without parameters returns: a text. Its NUL bytes, which end a result, become
+// U+FFFD.
 Result<std::string> returned_text(const Module& module, const std::string& name) {
   GANTRY_TRY(const Function function, module.function(name));
   GANTRY_TRY(const Any value, function());
@@ -36,34 +36,37 @@ Result<std::string> returned_text(const Module& module, const std::string& name)
   if (text.size() > max_declaration_bytes)
     return malformed(max_declaration_bytes, "text has ", text.size(), " bytes, maximum is ",
                      max_declaration_bytes);
+  constexpr std::string_view replacement = "\xef\xbf\xbd";
+  for (std::size_t at = text.find('\0'); at != text.npos; at = text.find('\0', at))
+    text.replace(at, 1, replacement);
   return text;
 }
 
 FunctionDeclaration declaration_of(const Module& module, const DeclaredFunction& function) {
   FunctionDeclaration declaration{.name = std::string(function.name)};
-  const auto read_into = [&](std::string& to, auto read) {
+  const auto read_into = [&](std::string& to, std::string_view what, auto read) {
     Result<std::string> text = read();
     if (text.ok()) {
       to = *std::move(text);
-    } else if (declaration.problem.empty()) {
-      declaration.problem = first_line(text.error().message.text());
+      return;
     }
+    if (!declaration.problem.empty()) declaration.problem += "; ";
+    declaration.problem += concat(what, " not known: ", first_line(text.error().message.text()));
   };
   if (function.has_metadata) {
-    read_into(declaration.signature, [&]() -> Result<std::string> {
+    read_into(declaration.signature, "signature", [&]() -> Result<std::string> {
       GANTRY_TRY(const std::string metadata,
                  returned_text(module, concat(metadata_prefix, function.name)));
       return signature_text(function.name, metadata);
     });
   }
   if (function.has_doc) {
-    read_into(declaration.doc,
+    read_into(declaration.doc, "doc string",
               [&] { return returned_text(module, concat(doc_prefix, function.name)); });
   }
   return declaration;
 }
 
-// The results without NUL bytes.
 Status declare_all(const Runtime& runtime, const std::string& file,
                    std::vector<std::string>& results) {
   const auto find_layouts = [&]() -> Result<const PayloadLayouts*> {
@@ -74,10 +77,12 @@ Status declare_all(const Runtime& runtime, const std::string& file,
   std::size_t bytes = 0;
   for (const DeclaredFunction& function : report.declared) {
     const FunctionDeclaration each = declaration_of(module, function);
-    const std::string fields[declaration_fields] = {each.name, escaped_lines(each.signature),
-                                                    escaped_lines(each.doc), each.problem};
-    for (const std::string& field : fields) bytes += field.size() + 1;
-    if (bytes > max_declarations_bytes) break;
+    const std::string fields[declaration_fields] = {each.name, each.signature, each.doc,
+                                                    each.problem};
+    std::size_t more = 0;
+    for (const std::string& field : fields) more += field.size() + 1;
+    if (more > max_declarations_bytes - bytes) continue;
+    bytes += more;
     results.insert(results.end(), std::begin(fields), std::end(fields));
   }
   return {};
@@ -103,8 +108,8 @@ Result<std::vector<FunctionDeclaration>> read_declarations(const std::string& fi
   GANTRY_TRY(const IsolatedAnswer answer,
              call_isolated(program, max_declaration_time, "the code of the file"));
   // Standard output has the report.
-  if (answer.failure) return failed(Error(Code::unavailable, answer.failure->text));
   std::fwrite(answer.printed.data(), 1, answer.printed.size(), stderr);
+  if (answer.failure) return failed(Error(Code::unavailable, answer.failure->text));
   IsolatedOutcome outcome = read_outcome(answer.answer);
   if (!outcome.status.ok()) return failed(outcome.status.error());
   std::vector<std::string>& fields = outcome.results;

@@ -20,8 +20,9 @@ namespace gantry::cli {
 // The end of what the code prints, up to 64 KiB, is written to standard error.
 //
 // globals  [in]   of the runtime
-// returns  a function without a text has the reason; those behind max_declarations_bytes are left out; the failures of Runtime::load(); unavailable: the
-//          child process ended or took longer than two minutes
+// returns  a function without a text has the reason; those with which the texts would have more than
+//          max_declarations_bytes are left out; the failures of Runtime::load(); unavailable: the child
+//          process ended or took longer than two minutes
 Result<std::vector<FunctionDeclaration>> read_declarations(const std::string& file,
                                                            const Globals& globals);
 

@@ -64,6 +64,9 @@ Result<ExitStatus> inspect(const ReportOptions& options, const Globals& globals)
     }
     return &runtime->layouts;
   };
+  if (options.signatures && !options.extract.empty() && !options.json) {
+    return invalid("--extract without --json prints no report, so that --signatures has no effect");
+  }
   // What the caller names is checked even if the file needs no plugin.
   if (!globals.config.empty() || !globals.plugins.empty()) {
     GANTRY_CHECK(find_layouts());
@@ -140,8 +143,8 @@ Result<ExitStatus> inspect(const ReportOptions& options, const Globals& globals)
 
 void add_inspect(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<ReportOptions>();
-  CLI::App* command =
-      app.add_subcommand("inspect", "list the contents of a file without executing it");
+  CLI::App* command = app.add_subcommand(
+      "inspect", "list the contents of a file; executes it only with --signatures");
   command
       ->add_option("FILE", options->file,
                    "shared library, object, archive, parameters, container, or\n"

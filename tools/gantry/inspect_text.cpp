@@ -228,12 +228,14 @@ class Writer {
         declaration.signature.empty() ? declaration.name : declaration.signature;
     std::string line = escaped(title);
     if (!declaration.problem.empty())
-      line += concat("  ", terminal_.paint({"not known: ", declaration.problem}, Tone::warning));
+      line += concat("  ", terminal_.paint({declaration.problem}, Tone::warning));
     sink_(concat("  ", line, "\n"));
     std::string_view rest = declaration.doc;
     while (!rest.empty()) {
       const std::size_t end = std::min(rest.find('\n'), rest.size());
-      sink_(concat("      ", escaped_lines(rest.substr(0, end)), "\n"));
+      std::string_view text = rest.substr(0, end);
+      if (text.ends_with('\r')) text.remove_suffix(1);
+      sink_(concat("      ", escaped_lines(text), "\n"));
       rest.remove_prefix(std::min(end + 1, rest.size()));
     }
   }

@@ -3,6 +3,7 @@
 
 #include "core/formats/function_symbol.hpp"
 
+#include <gantry/concat.hpp>
 #include <gantry/json_tree.hpp>
 #include <gantry/quoted.hpp>
 
@@ -18,22 +19,21 @@ struct SchemaName {
   std::string_view key, name;
 };
 
-// Other keys with the prefix "ffi." are shown without it.
+// Those of tvm-ffi's Python package. Other keys are shown as they are.
 constexpr SchemaName schema_names[] = {
-    {"DLTensor*", "Tensor"},     {"DataType", "dtype"},         {"TVMFFIByteArray*", "bytes"},
-    {"Tuple", "tuple"},          {"Variant", "Union"},          {"const char*", "str"},
-    {"ffi.BigInt", "int"},       {"ffi.Bytes", "bytes"},        {"ffi.OpaquePyObject", "Any"},
+    {"DLTensor*", "Tensor"},     {"DataType", "dtype"},         {"ObjectRValueRef", "Object"},
+    {"Tuple", "tuple"},          {"TVMFFIByteArray*", "bytes"}, {"Variant", "Union"},
+    {"const char*", "str"},      {"ffi.Array", "Array"},        {"ffi.BigInt", "int"},
+    {"ffi.Bytes", "bytes"},      {"ffi.Dict", "Dict"},          {"ffi.List", "List"},
+    {"ffi.Map", "Map"},          {"ffi.Object", "Object"},      {"ffi.OpaquePyObject", "Any"},
     {"ffi.SmallBytes", "bytes"}, {"ffi.SmallStr", "str"},       {"ffi.String", "str"},
-    {"std::map", "Map"},         {"std::optional", "Optional"}, {"std::string", "str"},
-    {"std::tuple", "tuple"},     {"std::unordered_map", "Map"}, {"std::variant", "Union"},
-    {"std::vector", "Array"}};
+    {"ffi.Tensor", "Tensor"},    {"std::map", "Map"},           {"std::optional", "Optional"},
+    {"std::string", "str"},      {"std::tuple", "tuple"},       {"std::unordered_map", "Map"},
+    {"std::variant", "Union"},   {"std::vector", "Array"},      {"void*", "ctypes.c_void_p"}};
 
 std::string_view schema_name(std::string_view key) {
   const auto* const known = std::ranges::find(schema_names, key, &SchemaName::key);
-  if (known != std::end(schema_names)) return known->name;
-  constexpr std::string_view prefix = "ffi.";
-  const bool is_short = key.starts_with(prefix) && key.find('.', prefix.size()) == key.npos;
-  return is_short ? key.substr(prefix.size()) : key;
+  return known != std::end(schema_names) ? known->name : key;
 }
 
 bool is_function_key(std::string_view key) {
@@ -84,8 +84,10 @@ Result<SchemaCall> schema_call(JsonValue schema) {
   std::vector<JsonValue> types = schema_items(*list);
   call.result = types.front();
   types.erase(types.begin());
-  // std::function of early releases: its parameters are a list.
-  if (types.size() == 1 && types.front().is(JsonKind::array)) types = schema_items(types.front());
+  // Of early releases: its parameters are a list.
+  const bool is_std = schema.find("type")->text() == "std::function";
+  if (is_std && types.size() == 1 && types.front().is(JsonKind::array))
+    types = schema_items(types.front());
   call.parameters = std::move(types);
   return call;
 }
@@ -138,30 +140,35 @@ class SchemaText {
   }
 
   Status write_type(JsonValue schema) {
-    // The extent of std::array.
-    if (schema.is(JsonKind::count)) {
-      text_ += std::to_string(schema.count());
-      return {};
-    }
     GANTRY_TRY(const std::string_view key, key_of(schema));
     if (is_function_key(key)) return write_callable(schema);
     text_ += schema_name(key);
     GANTRY_TRY(const auto list, list_in(schema, "args"));
     if (!list || list->size() == 0) return {};
+    std::vector<JsonValue> types = schema_items(*list);
+    std::string extent;
+    if (key == "std::array" && types.back().is(JsonKind::count)) {
+      extent = concat(types.size() > 1 ? ", " : "", types.back().count());
+      types.pop_back();
+    }
     text_ += '[';
-    GANTRY_CHECK(write_types(schema_items(*list)));
-    text_ += ']';
+    GANTRY_CHECK(write_types(types));
+    text_ += extent + ']';
     return {};
   }
 
   Status write_callable(JsonValue schema) {
     GANTRY_TRY(const SchemaCall call, schema_call(schema));
     text_ += "Callable";
-    if (!call.result) return {};
+    if (!call.result && !call.parameters) return {};
     text_ += call.parameters ? "[[" : "[";
     GANTRY_CHECK(write_parameters(call));
     text_ += call.parameters ? "], " : ", ";
-    GANTRY_CHECK(write_type(*call.result));
+    if (call.result) {
+      GANTRY_CHECK(write_type(*call.result));
+    } else {
+      text_ += "Any";
+    }
     text_ += ']';
     return {};
   }
@@ -189,9 +196,6 @@ std::vector<DeclaredFunction> declared_functions(const ElfFile& elf, const Expor
 }
 
 Result<std::string> signature_text(std::string_view function, std::string_view metadata) {
-  if (metadata.size() > max_declaration_bytes)
-    return malformed(max_declaration_bytes, "metadata has ", metadata.size(), " bytes, maximum is ",
-                     max_declaration_bytes);
   GANTRY_TRY(const JsonTree tree, JsonTree::parse(metadata, {.name = "metadata"}));
   const std::optional<JsonValue> schema = tree.root().find("type_schema");
   if (!schema)

@@ -35,7 +35,7 @@ struct DeclaredFunction {
   bool has_doc = false;
 };
 
-// What the code of a library returned about a function. Texts are unmodified: escape them.
+// What the code of a library returned about a function. Texts are those of the file: escape them.
 struct FunctionDeclaration {
   std::string name;
   // "add(int, int) -> int"; empty: none
@@ -58,8 +58,7 @@ std::vector<DeclaredFunction> declared_functions(const ElfFile& elf, const Expor
 //     {"type": "ffi.Function", "args": [RESULT, PARAMETER...]}                             0.1.10
 //     {"type": "ffi.Function", "named_args": {"return": [RESULT], "params": [PARAMETER...]}}  0.1.15
 //
-// returns  malformed: the text is longer than max_declaration_bytes, is not JSON, or does not describe a
-//          function
+// returns  malformed: the text is not JSON, or does not describe a function
 // source   apache/tvm-ffi TypeSchema
 Result<std::string> signature_text(std::string_view function, std::string_view metadata);
 

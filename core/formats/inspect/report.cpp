@@ -84,12 +84,13 @@ Status read_declarations(InspectReport& report, const InspectOptions& options) {
     std::string name = each.name;
     report.declarations.insert_or_assign(std::move(name), std::move(each));
   }
-  // Those that are behind the limit.
+  // Those beyond the limit.
   for (const DeclaredFunction& each : report.declared) {
     std::string name(each.name);
     report.declarations.try_emplace(
         name, FunctionDeclaration{.name = name,
-                                  .problem = concat("the texts of all functions have more than ",
+                                  .problem = concat("not known: the texts of all functions have "
+                                                    "more than ",
                                                     max_declarations_bytes, " bytes")});
   }
   std::erase_if(report.declarations, [&](const auto& each) {

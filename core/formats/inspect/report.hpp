@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Everything that `inspect` reports about a file, collected without executing it.
+// Everything that `inspect` reports about a file, collected without executing it, except for
+// `declarations`.
 //
 //     file's bytes -> report.cpp -> report_json.cpp, and the text of tools/gantry
 #pragma once
