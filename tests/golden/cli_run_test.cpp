@@ -143,20 +143,29 @@ TEST_P(RunFunctionWithJson, PrintsItsResult) {
 
 INSTANTIATE_TEST_SUITE_P(
     Containers, RunFunctionWithJson,
-    ::testing::Values(JsonCall{"sum", {"json:[1, 2, -9]"}, "result  -6\n"},
-                      JsonCall{
-                          "map_at", {R"(json:{"a": [1], "b": "c"})", "str:b"}, "result  \"c\"\n"},
-                      JsonCall{"maybe", {"json:null"}, "result  "},
-                      JsonCall{"pair_of", {"int:1", "json:\"x\""}, "result0  1\n"}),
+    ::testing::Values(
+        JsonCall{"sum", {"json:[1, 2, -9]"}, "result  int64[]  -6\n"},
+        JsonCall{"map_at", {R"(json:{"a": [1], "b": 7})", "str:b"}, "result  int64[]  7\n"},
+        JsonCall{"maybe", {"json:true"}, "result  \"present\"\n"},
+        JsonCall{"pair_of", {"int:1", "json:\"x\""}, "result0  int64[]  1\nresult1  \"x\"\n"}),
     [](const auto& test) { return test.param.function; });
 
-TEST(RunFunctionJson, RefusesAnIntegerThatNoneHas) {
-  const Outcome run = run_gantry({"run", "tvm-ffi/0.1.15/containers.so", "--function", "sum",
-                                  "--arg", "json:[9223372036854775808]"});
+TEST(RunFunctionJson, IsCheckedWithTheCommandLine) {
+  const auto usage_of = [](const std::string& arg) {
+    const Outcome run =
+        run_gantry({"run", "tvm-ffi/0.1.15/containers.so", "--function", "sum", "--arg", arg});
+    EXPECT_EQ(run.status, 2) << run.err;
+    return run.err.substr(0, run.err.find('\n'));
+  };
 
-  EXPECT_EQ(run.status, 1);
-  EXPECT_THAT(run.err, HasSubstr("json: 9223372036854775808 is above the largest integer, "
-                                 "9223372036854775807"));
+  EXPECT_EQ(usage_of("json:[9223372036854775808]"),
+            "gantry: --arg: json: \"9223372036854775808\" is not a 64-bit integer; in argument "
+            "\"json:[9223372036854775808]\"");
+  EXPECT_THAT(usage_of("json:[-9223372036854775809]"), HasSubstr("is not a 64-bit integer"));
+  EXPECT_THAT(usage_of("json:[18446744073709551616]"), HasSubstr("is not a 64-bit integer"));
+  EXPECT_EQ(usage_of("json:[1"),
+            "gantry: --arg: json is not JSON: ends after \"[1\"; in argument \"json:[1\" (offset "
+            "7)");
 }
 
 // The expected outputs are those of another device, which differ in the last digits.

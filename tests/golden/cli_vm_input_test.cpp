@@ -226,6 +226,17 @@ INSTANTIATE_TEST_SUITE_P(
             "dtype=\"float32\"), R.Tensor((T.int64(3),), dtype=\"int32\")), expected 2 items, "
             "found 1\n  for example --input 't=(zeros; zeros)'"},
         RefusedValue{
+            "JsonForATuple",
+            {"relax/tuples_llvm.so", "--function", "swap", "--input", "t=json:[1,2]"},
+            "input \"t\" of function \"swap\" is T.Tuple(R.Tensor((T.int64(2),), "
+            "dtype=\"float32\"), R.Tensor((T.int64(3),), dtype=\"int32\")), found a JSON value\n  "
+            "for example --input 't=(zeros; zeros)'"},
+        RefusedValue{"JsonInATuple",
+                     {"relax/tuples_llvm.so", "--function", "swap", "--input",
+                      R"|(t=(json:["a;b)"]; json:{"a":1}))|"},
+                     "item 0 of input \"t\" of function \"swap\" is float32[2], found a JSON "
+                     "value\n  for example --input 't=(zeros; zeros)'"},
+        RefusedValue{
             "ItemOfATuple",
             {"relax/tuples_llvm.so", "--function", "swap", "--input", "t=(1,2; 3,4)"},
             "item 1 of input \"t\" of function \"swap\" is int32[3], expected 3 numbers, found "

@@ -19,11 +19,6 @@ Result<Any> value_of(const Runtime& runtime, JsonValue json) {
     case JsonKind::boolean:
       return Any(Value::adopt(bool_value(json.truth())));
     case JsonKind::count:
-      if (json.count() > INT64_MAX) {
-        return malformed(json.offset(), "json: ", json.count(), " is above the largest integer, ",
-                         INT64_MAX);
-      }
-      [[fallthrough]];
     case JsonKind::negative:
       return Any(Value::adopt(int_value(json.integer())));
     case JsonKind::fraction:

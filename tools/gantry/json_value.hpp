@@ -9,9 +9,11 @@
 
 namespace gantry::cli {
 
-// Returns arrays, maps, texts, integers, floats and truth values; none for null.
+// Returns arrays, maps, texts, integers, floats and truth values; none for null. The last one of
+// equal keys counts.
 //
-// returns  malformed: a count above INT64_MAX, at its offset in the text
+// argument [in]   of parse_arg()
+// returns  exhausted
 Result<Any> value_of_json(const Runtime& runtime, const JsonArg& argument);
 
 }  // namespace gantry::cli

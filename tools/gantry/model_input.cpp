@@ -54,8 +54,10 @@ Result<Tensor> select(Members members, const FileValue& file, const std::string&
 // What an option passes, for messages.
 std::string_view passed_text(const InputValue& value) {
   if (const auto* argument = std::get_if<ArgSpec>(&value.content)) {
-    constexpr std::string_view kinds[] = {"none",   "an integer",        "a number", "a text",
-                                          "a file", "an array of zeros", "a shape"};
+    constexpr std::string_view kinds[] = {"none",    "an integer",  "a number",
+                                          "a text",  "a file",      "an array of zeros",
+                                          "a shape", "a JSON value"};
+    static_assert(std::size(kinds) == std::variant_size_v<ArgSpec>);
     return kinds[argument->index()];
   }
   if (const auto* fill = std::get_if<FillValue>(&value.content)) {

@@ -1,10 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/option_checks.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 
 namespace gantry::cli {
+
+std::string one_line(const Error& error) {
+  std::string text = error.message.text();
+  for (std::size_t at = text.find('\n'); at != text.npos; at = text.find('\n', at)) {
+    const std::size_t next = text.find_first_not_of(" \n", at);
+    text.replace(at, std::min(next, text.size()) - at, "; ");
+  }
+  if (error.offset != no_offset) text += concat(" (offset ", error.offset, ")");
+  return text;
+}
 
 CLI::Option* add_text(CLI::App& app, const std::string& name, const std::string& type,
                       std::string& value, const std::string& description) {

@@ -19,13 +19,17 @@
 
 namespace gantry::cli {
 
+// Returns the text of an error with its lines of context and its offset in one line, as that of other
+// wrong usage.
+std::string one_line(const Error& error);
+
 // Accepts the values that `parse` accepts.
 template <class T>
 CLI::Validator accepted_by(Result<T> (*parse)(std::string_view)) {
   return CLI::Validator(
       [parse](std::string& text) {
         const auto parsed = parse(text);
-        return parsed.ok() ? std::string() : parsed.error().message.text();
+        return parsed.ok() ? std::string() : one_line(parsed.error());
       },
       "");
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/common/arg_spec.hpp"
 
+#include <gantry/concat.hpp>
 #include <gantry/dtype_text.hpp>
 
 #include <gmock/gmock.h>
@@ -108,6 +109,18 @@ TEST(ArgSpec, ReportsTheByteAtWhichJsonEnds) {
   ASSERT_FALSE(arg.ok());
   EXPECT_EQ(arg.error().offset, 10u);
   EXPECT_THAT(arg.error().message, ::testing::EndsWith("\n  in argument \"json:[1, 2\""));
+}
+
+TEST(ArgSpec, RefusesIntegersInJsonThatNoneIs) {
+  for (const std::string_view number :
+       {"9223372036854775808", "18446744073709551616", "-9223372036854775809"}) {
+    const auto arg = parse_arg(gantry::concat("json:{\"a\": [1e3, ", number, "]}"));
+
+    ASSERT_FALSE(arg.ok()) << number;
+    EXPECT_THAT(arg.error().message,
+                ::testing::StartsWith(gantry::concat("json: \"", number, "\" is not a 64-bit")));
+  }
+  EXPECT_TRUE(parse_arg("json:[9223372036854775807, -9223372036854775808, 1e19, 0.5]").ok());
 }
 
 TEST(ArgSpec, ReportsTheArgumentWithAnUnknownType) {

@@ -74,6 +74,8 @@ INSTANTIATE_TEST_SUITE_P(
         InputForm{"x=./@a.txt", "x", "file ./@a.txt"}, InputForm{"x=()", "x", "tuple"},
         InputForm{"x=(zeros; 1,2; (a.npy; @b))", "x",
                   "tuple (zeros) (numbers 1,2) (tuple (file a.npy) (text b))"},
+        InputForm{R"|(x=(json:["a;b)", "\"("]; none;json:{"c": ";"}))|", "x",
+                  "tuple (argument 7) (argument 0) (argument 7)"},
         InputForm{"x=none", "x", "argument 0"}, InputForm{"x=int:3", "x", "argument 1"},
         InputForm{"x=float:3", "x", "argument 2"}, InputForm{"x=str:a;b", "x", "argument 3"},
         InputForm{"x=shape:[2, 16]", "x", "argument 6"}));

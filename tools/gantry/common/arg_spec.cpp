@@ -33,6 +33,35 @@ Result<ArgSpec> parse_shape_arg(std::string_view text, std::string_view whole) {
   return ArgSpec(ShapeArg{std::move(shape)});
 }
 
+// Refuses integers that no int64 is.
+//
+// whole    [in]   the argument, in which the offsets of values are
+Status check_integers(JsonValue json, std::string_view whole) {
+  if (json.is(JsonKind::array) || json.is(JsonKind::object)) {
+    // Recursive: the parser bounds the depth.
+    for (const JsonValue item : json) GANTRY_CHECK(check_integers(item, whole));
+    return {};
+  }
+  if (!json.is(JsonKind::count) && !json.is(JsonKind::fraction)) return {};
+  const std::string_view from = whole.substr(json.offset());
+  const std::string_view literal = from.substr(0, from.find_first_not_of("-0123456789.eE+"));
+  if (literal.find_first_of(".eE") != literal.npos || parse_number<std::int64_t>(literal))
+    return {};
+  return invalid("json: ", quoted(literal), " is not a 64-bit integer");
+}
+
+// "[1, \"a\"]"
+Result<ArgSpec> parse_json(std::string_view text, std::string_view whole) {
+  const auto checked = [&]() -> Status {
+    GANTRY_TRY(const JsonTree tree,
+               JsonTree::parse(text, {.name = "json", .offset = whole.size() - text.size()}));
+    return check_integers(tree.root(), whole);
+  };
+  if (Status status = checked(); !status.ok())
+    return std::move(status).error().at("in argument ", quoted(whole));
+  return ArgSpec(JsonArg{std::string(text)});
+}
+
 }  // namespace
 
 std::string_view trimmed(std::string_view text) {
@@ -47,11 +76,7 @@ Result<ArgSpec> parse_arg(std::string_view text) {
   if (take_prefix(rest, "str:")) return ArgSpec(std::string(rest));
   if (take_prefix(rest, "zeros:")) return parse_zeros(rest, text);
   if (take_prefix(rest, "shape:")) return parse_shape_arg(rest, text);
-  if (take_prefix(rest, "json:")) {
-    auto tree = JsonTree::parse(rest, {.name = "json", .offset = text.size() - rest.size()});
-    if (!tree.ok()) return std::move(tree).error().at("in argument ", quoted(text));
-    return ArgSpec(JsonArg{std::string(rest)});
-  }
+  if (take_prefix(rest, "json:")) return parse_json(rest, text);
   if (take_prefix(rest, "int:")) {
     if (const auto value = parse_number<std::int64_t>(rest)) return ArgSpec(*value);
     return invalid("argument ", quoted(text), ": ", quoted(rest), " is not a 64-bit integer");

@@ -21,17 +21,36 @@ Failure unknown_form(std::string_view whole) {
                  "FILE.npz or a word for all inputs");
 }
 
-// The items of a list.
+// Whether an odd number of backslashes is before a character.
+bool is_escaped(std::string_view text, std::size_t at) {
+  std::size_t begin = at;
+  while (begin > 0 && text[begin - 1] == '\\') --begin;
+  return (at - begin) % 2 != 0;
+}
+
+bool begins_with_json(std::string_view list) {
+  const std::size_t first = list.find_first_not_of(' ');
+  return first != list.npos && list.substr(first).starts_with("json:");
+}
+
+// The items of a list. Quoted texts in JSON have no separators.
 std::vector<std::string_view> split(std::string_view list, char separator) {
   std::vector<std::string_view> items;
   int depth = 0;
   std::size_t begin = 0;
+  bool is_json = begins_with_json(list), is_quoted = false;
   for (std::size_t i = 0; i <= list.size(); ++i) {
+    if (is_json && i < list.size()) {
+      if (list[i] == '"' && !is_escaped(list, i)) is_quoted = !is_quoted;
+      if (is_quoted) continue;
+    }
     if (i < list.size() && list[i] == '(') ++depth;
     if (i < list.size() && list[i] == ')') --depth;
     if (i < list.size() && (list[i] != separator || depth > 0)) continue;
     items.push_back(trimmed(list.substr(begin, i - begin)));
     begin = i + 1;
+    is_json = begin <= list.size() && begins_with_json(list.substr(begin));
+    is_quoted = false;
   }
   return items;
 }
