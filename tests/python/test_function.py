@@ -109,6 +109,15 @@ class FunctionsWithHeadersOfTvmFfi(unittest.TestCase):
 
         numpy.testing.assert_array_equal(y, [0, 2, 4, 6])
 
+    def test_refuse_lists_and_dictionaries_that_the_stack_cannot_hold(self):
+        items, members = [], {}
+        items.append(items)
+        members["a"] = members
+
+        for endless in (items, members):
+            with self.assertRaisesRegex(RecursionError, "lists and dictionaries in an argument leave"):
+                self.containers["sum"](endless)
+
     def test_take_and_return_lists_and_dictionaries(self):
         self.assertEqual(self.containers["sum"]([1, 2, 3]), 6)
         self.assertEqual(self.containers["words"]("a b c"), ("a", "b", "c"))

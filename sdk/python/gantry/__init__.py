@@ -77,7 +77,7 @@ class Error(Exception):
     kind: str
     """Name of the error that compiled code raised: "ValueError"; empty if none was raised."""
     backtrace: str
-    """Where it was raised, one line for each frame, the most recent last; may be empty."""
+    """Where it was raised, one line for each frame, the most recent first; may be empty."""
 
     def __init__(
         self,

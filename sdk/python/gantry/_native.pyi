@@ -59,8 +59,9 @@ class Function:
     """A function of a module: module["name"].
 
     Arguments are None, bool, int, float, str, bytes, arrays, shapes (tuples of integers), lists,
-    gantry.Tensor, gantry.Object and functions. Arrays are borrowed for the call, and written by
-    functions that return results in their arguments.
+    dictionaries, gantry.Tensor, gantry.Object and gantry.Function. Arrays are borrowed for the call,
+    and written by functions that return results in their arguments. Lists and dictionaries are
+    copied; results are tuples and dictionaries.
 
     Code that TVM 0.12 compiled, for example, trusts the kinds of its arguments: an integer where
     it expects an array may end the process. Models check their inputs; functions of a module do not.

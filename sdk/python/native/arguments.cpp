@@ -13,6 +13,7 @@
 #include "function.hpp"
 #include "gil.hpp"
 #include "interpreter.hpp"
+#include "nesting.hpp"
 #include "opaque.hpp"
 #include "tensor.hpp"
 #include "texts.hpp"
@@ -181,22 +182,28 @@ OwnedValue Arguments::owned_shape(nb::handle tuple) {
   return shape;
 }
 
+OwnedValue Arguments::new_items(std::int32_t kind, const std::vector<gantry_value>& values) const {
+  CallStatus status;
+  OwnedValue items;
+  const gantry_host* const host = runtime_->host;
+  status.check(
+      host->items_new(host, kind, values.data(), values.size(), items.slot(), status.out()));
+  return items;
+}
+
 OwnedValue Arguments::owned_items(nb::handle sequence) {
+  check_nesting("lists and dictionaries in an argument");
   std::vector<OwnedValue> items;
   std::vector<gantry_value> values;
   for (const nb::handle item : nb::borrow<nb::sequence>(sequence)) {
     items.push_back(owned(item));
     values.push_back(items.back().get());
   }
-  CallStatus status;
-  OwnedValue array;
-  const gantry_host* const host = runtime_->host;
-  status.check(host->items_new(host, GANTRY_ARRAY, values.data(), values.size(), array.slot(),
-                               status.out()));
-  return array;
+  return new_items(GANTRY_ARRAY, values);
 }
 
 OwnedValue Arguments::owned_map(nb::handle dict) {
+  check_nesting("lists and dictionaries in an argument");
   std::vector<OwnedValue> items;
   std::vector<gantry_value> values;
   for (const auto& [key, item] : nb::borrow<nb::dict>(dict)) {
@@ -205,12 +212,7 @@ OwnedValue Arguments::owned_map(nb::handle dict) {
       values.push_back(items.back().get());
     }
   }
-  CallStatus status;
-  OwnedValue map;
-  const gantry_host* const host = runtime_->host;
-  status.check(
-      host->items_new(host, GANTRY_MAP, values.data(), values.size(), map.slot(), status.out()));
-  return map;
+  return new_items(GANTRY_MAP, values);
 }
 
 // Returns an object that uses the memory of an array.

@@ -61,6 +61,9 @@ class Arguments {
  private:
   bool add_array(nanobind::handle object);
   OwnedValue owned_shape(nanobind::handle tuple);
+  // Not inlined: its status is larger than all that a level of nested items needs of the stack.
+  [[gnu::noinline]] OwnedValue new_items(std::int32_t kind,
+                                         const std::vector<gantry_value>& values) const;
   OwnedValue owned_items(nanobind::handle sequence);
   OwnedValue owned_map(nanobind::handle dict);
   OwnedValue owned_text(std::int32_t kind, std::string_view text);

@@ -143,8 +143,9 @@ char function_documentation[] =
     "A function of a module: module[\"name\"].\n\n"
     "Arguments are None, bool, int, float, str, bytes, arrays, shapes (tuples of integers), "
     "lists,\n"
-    "gantry.Tensor, gantry.Object and functions. Arrays are borrowed for the call, and written by "
-    "functions\nthat return results in their arguments.\n\n"
+    "dictionaries, gantry.Tensor, gantry.Object and gantry.Function. Arrays are borrowed for the "
+    "call,\nand written by functions that return results in their arguments. Lists and "
+    "dictionaries are\ncopied; results are tuples and dictionaries.\n\n"
     "Code that TVM 0.12 compiled, for example, trusts the kinds of its arguments: an integer where "
     "it expects an\n"
     "array may end the process. Models check their inputs; functions of a module do not.";

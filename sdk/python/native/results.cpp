@@ -4,6 +4,7 @@
 #include <gantry/dtype_text.hpp>
 #include <gantry/kind_text.hpp>
 
+#include <span>
 #include <string>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "collected.hpp"
 #include "function.hpp"
 #include "model.hpp"
+#include "nesting.hpp"
 #include "opaque.hpp"
 #include "tensor.hpp"
 
@@ -40,12 +42,21 @@ nb::object shape_object(const gantry_value& value) {
   return nb::tuple(extents);
 }
 
-nb::object items_object(const RuntimeRef& runtime, const gantry_value& value, ResultForm form) {
+// Not inlined: its status is larger than all that a level of nested items needs of the stack.
+[[gnu::noinline]] std::span<const gantry_value> items_in(const RuntimeRef& runtime,
+                                                         gantry_object* object) {
   const gantry_value* items = nullptr;
   std::uint64_t count = 0;
   CallStatus status;
   const gantry_host* const host = runtime->host;
-  status.check(host->items_get(host, value.object, &items, &count, status.out()));
+  status.check(host->items_get(host, object, &items, &count, status.out()));
+  return {items, count};
+}
+
+nb::object items_object(const RuntimeRef& runtime, const gantry_value& value, ResultForm form) {
+  check_nesting("arrays and maps in a result");
+  const std::span<const gantry_value> items = items_in(runtime, value.object);
+  const std::size_t count = items.size();
   const auto item = [&](std::uint64_t index) {
     return object_of(runtime, OwnedValue::share(items[index]), form);
   };
