@@ -109,6 +109,11 @@ Dims product_dims(const Dims& left, const Dims& right) {
   return out;
 }
 
+Dims without_ones(Dims dims) {
+  std::erase(dims, 1);
+  return dims;
+}
+
 // Multiplies matrices, or vectors, of any number of dimensions, as NumPy does, and what the operator's name adds.
 //
 // right    [in]   not transposed
@@ -135,7 +140,7 @@ Status multiply(const Operator& op, View left, View right) {
   all.insert(all.begin(), rank - all.size(), 1);
   Dims dims = product_dims(left.dims(), all);
   const Dims out = op.output_dims();
-  if (dims.empty() || element_count(dims) != element_count(out)) {
+  if (dims.empty() || without_ones(dims) != without_ones(out)) {
     return op.refuse_support(": inputs of shapes ", numbers_text(in), " and ", numbers_text(other),
                              " give ", numbers_text(out),
                              ", supported are matrices of as many batches, or of one");

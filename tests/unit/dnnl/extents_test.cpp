@@ -304,6 +304,7 @@ TEST(ExtentsOfTheCall, RefuseAnOutputThatIsASmallerConstant) {
   Json graph = Json::parse(what.json);
   graph["nodes"].push_back(
       {{"op", "const"}, {"name", "c0"}, {"attrs", {{"dtype", {"float32"}}, {"shape", {{-1}}}}}});
+  graph["arg_nodes"].push_back(3);
   graph["heads"].push_back({3, 0, 0});
   graph["node_row_ptr"].push_back(4);
   what.json = graph.dump();
