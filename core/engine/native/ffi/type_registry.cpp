@@ -68,8 +68,7 @@ void publish(T& place, T value) {
 
 }  // namespace
 
-TypeRegistry::TypeRegistry()
-    : chunks_(std::make_unique<std::array<std::atomic<Chunk*>, kChunks>>()), next_(kFirstDynamic) {
+TypeRegistry::TypeRegistry() : chunks_(std::make_unique<Chunks>()), next_(kFirstDynamic) {
   for (const StaticType& each : static_types) {
     const bool is_child = each.index > GANTRY_OBJECT;
     // Places and depths are right by construction.
@@ -77,10 +76,6 @@ TypeRegistry::TypeRegistry()
                        is_child ? std::int32_t{GANTRY_OBJECT} : -1});
   }
   work_ = 0;
-}
-
-TypeRegistry::~TypeRegistry() {
-  for (auto& chunk : *chunks_) delete chunk.load();
 }
 
 std::shared_ptr<TypeRegistry> TypeRegistry::create() {
@@ -108,7 +103,7 @@ std::shared_ptr<TypeRegistry> TypeRegistry::only() {
 TypeRegistry::Type* TypeRegistry::at(std::int32_t index) const {
   if (index < 0 || index >= kChunk * kChunks) return nullptr;
   const auto i = static_cast<std::size_t>(index);
-  const Chunk* const chunk = (*chunks_)[i / kChunk].load(std::memory_order_acquire);
+  const Chunk* const chunk = chunks_->all[i / kChunk].load(std::memory_order_acquire);
   return chunk != nullptr ? (*chunk)[i % kChunk].load(std::memory_order_acquire) : nullptr;
 }
 
@@ -202,7 +197,7 @@ Status TypeRegistry::place(std::int32_t index, std::unique_ptr<Type> type) {
   if (const Type* const taken = at(index))
     return invalid("type index ", index, " is that of ", quoted(taken->key));
   const auto i = static_cast<std::size_t>(index);
-  std::atomic<Chunk*>& chunk = (*chunks_)[i / kChunk];
+  std::atomic<Chunk*>& chunk = chunks_->all[i / kChunk];
   if (chunk.load() == nullptr) chunk.store(new Chunk{}, std::memory_order_release);
   const std::string_view key = type->key;
   Type* const placed = types_.emplace(key, std::move(type)).first->second.get();

@@ -122,7 +122,6 @@ class TypeRegistry {
  public:
   // With the static types of tvm-ffi.
   TypeRegistry();
-  ~TypeRegistry();
   TypeRegistry(const TypeRegistry&) = delete;
   TypeRegistry& operator=(const TypeRegistry&) = delete;
 
@@ -202,7 +201,17 @@ class TypeRegistry {
   Result<gantry_value> kept(const gantry_value& value);
 
   mutable std::mutex mutex_;
-  std::unique_ptr<std::array<std::atomic<Chunk*>, kChunks>> chunks_;
+  // Owns the chunks, also of a registry whose constructor fails.
+  struct Chunks {
+    Chunks() = default;
+    Chunks(const Chunks&) = delete;
+    Chunks& operator=(const Chunks&) = delete;
+    ~Chunks() {
+      for (auto& chunk : all) delete chunk.load();
+    }
+    std::array<std::atomic<Chunk*>, kChunks> all{};
+  };
+  std::unique_ptr<Chunks> chunks_;
   std::unordered_map<std::string_view, std::unique_ptr<Type>> types_;
   std::unordered_map<std::string, std::unique_ptr<Column>> columns_;
   std::map<std::string, void*> context_symbols_;
