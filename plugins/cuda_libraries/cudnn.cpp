@@ -18,16 +18,18 @@ constexpr LibraryNames cudnn_names{"cuDNN",
 
 // cudnnStatus_t: numbers below 1000 are those of cuDNN 8, since 9 thousands are categories.
 Code cudnn_code(int status) {
+  enum : int { alloc_failed = 2, bad_param = 3, invalid_value = 5, arch_mismatch = 6 };
+  enum : int { not_supported = 9, host_allocation_failed = 4003, device_allocation_failed = 4004 };
   switch (status) {
-    case 2:     // ALLOC_FAILED
-    case 4003:  // INTERNAL_ERROR_HOST_ALLOCATION_FAILED
-    case 4004:  // INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED
+    case alloc_failed:
+    case host_allocation_failed:
+    case device_allocation_failed:
       return Code::exhausted;
-    case 3:  // BAD_PARAM
-    case 5:  // INVALID_VALUE
+    case bad_param:
+    case invalid_value:
       return Code::invalid;
-    case 6:  // ARCH_MISMATCH
-    case 9:  // NOT_SUPPORTED
+    case arch_mismatch:
+    case not_supported:
       return Code::unsupported;
     default:
       return status / 1000 == 2   ? Code::invalid
