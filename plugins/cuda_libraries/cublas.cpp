@@ -66,6 +66,7 @@ Result<std::unique_ptr<const CublasLt>> CublasLt::open(const std::string& named)
       required("cublasLtMatmulDescSetAttribute", made->matmul_set),
       required("cublasLtMatrixLayoutCreate", made->layout_create),
       required("cublasLtMatrixLayoutDestroy", made->layout_destroy),
+      required("cublasLtMatrixLayoutSetAttribute", made->layout_set),
       required("cublasLtMatmulPreferenceCreate", made->preference_create),
       required("cublasLtMatmulPreferenceDestroy", made->preference_destroy),
       required("cublasLtMatmulPreferenceSetAttribute", made->preference_set),

@@ -75,8 +75,12 @@ static_assert(sizeof(CublasLtChoice) == 96);
 struct CublasLt {
   static Result<std::unique_ptr<const CublasLt>> open(const std::string& library);
 
-  // cublasLtMatmulDescAttributes_t and cublasLtMatmulPreferenceAttributes_t
-  enum : int { op_a = 3, op_b = 4, max_workspace_bytes = 1 };
+  // cublasLtMatmulDescAttributes_t, cublasLtMatmulPreferenceAttributes_t, cublasLtMatrixLayoutAttribute_t
+  enum : int { op_a = 3, op_b = 4, epilogue = 7, bias_pointer = 8 };
+  enum : int { max_workspace_bytes = 1 };
+  enum : int { batch_count = 5, batch_step = 6 };
+  // cublasLtEpilogue_t, or-ed. 1: none
+  enum : int { relu_epilogue = 2, bias_epilogue = 4, gelu_epilogue = 32 };
 
   int (*create)(void** handle) = nullptr;
   int (*destroy)(void* handle) = nullptr;
@@ -86,6 +90,7 @@ struct CublasLt {
   int (*layout_create)(void** layout, int type, std::uint64_t rows, std::uint64_t columns,
                        std::int64_t distance) = nullptr;
   int (*layout_destroy)(void* layout) = nullptr;
+  int (*layout_set)(void* layout, int attribute, const void* value, std::size_t bytes) = nullptr;
   int (*preference_create)(void** preference) = nullptr;
   int (*preference_destroy)(void* preference) = nullptr;
   int (*preference_set)(void* preference, int attribute, const void* value,

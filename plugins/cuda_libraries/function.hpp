@@ -26,6 +26,9 @@ namespace gantry::cuda_libraries {
 struct Services {
   explicit Services(Host given) : host(given) {}
 
+  // returns  INVALID  the value of an option is not one of its type (CONFIG)
+  Status read_options();
+
   Result<const Driver*> driver();
   Result<const Cublas*> cublas();
   Result<const CublasLt*> cublaslt();

@@ -6,7 +6,7 @@
 // of B and A, in this order, of which no element is moved.
 //
 // source   apache/tvm src/runtime/contrib/cublas/cublas.cc
-#include "function.hpp"
+#include "product.hpp"
 
 #include <gantry/dtype_text.hpp>
 #include <gantry/matrix_product.hpp>
@@ -193,7 +193,17 @@ class Descriptor {
   int (*destroy_)(void*);
 };
 
-Status run_cublaslt(Services& services, const Call& call, const Job& job) {
+// returns  1 or the sum of the library's flags
+int epilogue_of(const ProductEpilogue& what) {
+  const int activation = what.activation == ProductActivation::relu   ? CublasLt::relu_epilogue
+                         : what.activation == ProductActivation::gelu ? CublasLt::gelu_epilogue
+                                                                      : 0;
+  const int flags = activation | (what.bias != nullptr ? CublasLt::bias_epilogue : 0);
+  return flags == 0 ? 1 : flags;
+}
+
+Status run_cublaslt(Services& services, const Call& call, const Job& job,
+                    const ProductEpilogue& after) {
   const MatrixProduct& product = job.product;
   GANTRY_TRY(const Driver* const driver, services.driver());
   GANTRY_TRY(const CublasLt* const lt, services.cublaslt());
@@ -217,14 +227,32 @@ Status run_cublaslt(Services& services, const Call& call, const Job& job) {
     GANTRY_CHECK(checked("cublasLtMatmulDescSetAttribute",
                          lt->matmul_set(matmul.made, attribute, &op, sizeof op)));
   }
-  const auto describe = [&](Descriptor& into, const ColumnMajor& matrix, int element) {
-    return checked("cublasLtMatrixLayoutCreate",
-                   lt->layout_create(&into.made, element, static_cast<std::uint64_t>(matrix.rows),
-                                     static_cast<std::uint64_t>(matrix.columns), matrix.distance));
+  if (const int epilogue = epilogue_of(after); epilogue != 1) {
+    GANTRY_CHECK(
+        checked("cublasLtMatmulDescSetAttribute",
+                lt->matmul_set(matmul.made, CublasLt::epilogue, &epilogue, sizeof epilogue)));
+  }
+  if (after.bias != nullptr) {
+    const void* const bias = address_of(*after.bias);
+    GANTRY_CHECK(checked("cublasLtMatmulDescSetAttribute",
+                         lt->matmul_set(matmul.made, CublasLt::bias_pointer, &bias, sizeof bias)));
+  }
+  const auto describe = [&](Descriptor& into, const ColumnMajor& matrix, int element,
+                            std::int64_t batch_step) -> Status {
+    GANTRY_CHECK(
+        checked("cublasLtMatrixLayoutCreate",
+                lt->layout_create(&into.made, element, static_cast<std::uint64_t>(matrix.rows),
+                                  static_cast<std::uint64_t>(matrix.columns), matrix.distance)));
+    if (product.c.batch == 1) return {};
+    const auto count = static_cast<std::int32_t>(product.c.batch);
+    GANTRY_CHECK(checked("cublasLtMatrixLayoutSetAttribute",
+                         lt->layout_set(into.made, CublasLt::batch_count, &count, sizeof count)));
+    return checked("cublasLtMatrixLayoutSetAttribute",
+                   lt->layout_set(into.made, CublasLt::batch_step, &batch_step, sizeof batch_step));
   };
-  GANTRY_CHECK(describe(first, b, type.cuda_input));
-  GANTRY_CHECK(describe(second, a, type.cuda_input));
-  GANTRY_CHECK(describe(output, c, type.cuda_output));
+  GANTRY_CHECK(describe(first, b, type.cuda_input, product.b.used_batch_step()));
+  GANTRY_CHECK(describe(second, a, type.cuda_input, product.a.used_batch_step()));
+  GANTRY_CHECK(describe(output, c, type.cuda_output, product.c.used_batch_step()));
   GANTRY_CHECK(checked("cublasLtMatmulPreferenceCreate", lt->preference_create(&preference.made)));
   // A graph would use the memory after it is freed.
   const std::uint64_t max_bytes = session.is_captured() ? 0 : services.workspace_bytes;
@@ -250,12 +278,8 @@ Status run_cublaslt(Services& services, const Call& call, const Job& job) {
 }
 
 Result<Value> cublaslt_matmul(Services& services, const Call& call) {
-  GANTRY_TRY(const Job job, job_of(call, 2));
-  if (job.m == 0) return Value();
-  Status done = run_cublaslt(services, call, job);
-  if (done.ok()) return Value();
-  return std::move(done).failure().at("in a product of ", tensor_text(*job.product.a.tensor),
-                                      " and ", tensor_text(*job.product.b.tensor));
+  GANTRY_CHECK(product_with(services, call, 2, {}));
+  return Value();
 }
 
 constexpr FunctionRow matmul_rows[] = {
@@ -266,6 +290,31 @@ constexpr FunctionRow matmul_rows[] = {
 };
 
 }  // namespace
+
+Status product_with(Services& services, const Call& call, std::int32_t rank,
+                    const ProductEpilogue& after) {
+  GANTRY_TRY(const Job job, job_of(call, rank));
+  if (job.m == 0) return {};
+  if (after.bias != nullptr) {
+    const gantry_tensor& c = *job.product.c.tensor;
+    GANTRY_CHECK(check_one_device(call, c, *after.bias));
+    GANTRY_TRY(const std::uint64_t bytes, tensor_bytes(shape_of(*after.bias), c.dtype));
+    const auto columns = static_cast<std::uint64_t>(job.n);
+    if (!same_dtype(after.bias->dtype, c.dtype) || !is_compact(*after.bias) ||
+        bytes != columns * element_bytes(c.dtype)) {
+      return call.refuse("the bias is ", tensor_text(*after.bias), ", expected ", columns,
+                         " elements of ", dtype_text(c.dtype));
+    }
+  }
+  if (job.type->scale == cuda_int32 && epilogue_of(after) != 1) {
+    return unsupported(call.usage, ": cuBLASLt has no bias and no activation of int32")
+        .with_reason("SUBGRAPH_OPERATOR");
+  }
+  Status done = run_cublaslt(services, call, job, after);
+  if (done.ok()) return done;
+  return std::move(done).failure().at("in a product of ", tensor_text(*job.product.a.tensor),
+                                      " and ", tensor_text(*job.product.b.tensor));
+}
 
 std::span<const FunctionRow> matmul_functions() { return matmul_rows; }
 

@@ -19,16 +19,20 @@ Result<const Curand*> Services::curand() {
   return curand_.get([&] { return Curand::open(host.option_text("curand")); });
 }
 
-Result<std::unique_ptr<Plugin>> Plugin::create(Host host) {
+Status Services::read_options() {
   constexpr std::int64_t default_mib = 32, max_mib = 4096;
-  auto plugin = std::make_unique<Plugin>(host);
   const auto option = host.option("workspace_mib");
   if (option && (option->kind != GANTRY_INT || option->i < 0 || option->i > max_mib)) {
     return invalid("option workspace_mib is not an integer from 0 to ", max_mib)
         .with_reason("CONFIG");
   }
-  plugin->services.workspace_bytes = static_cast<std::uint64_t>(option ? option->i : default_mib)
-                                     << 20;
+  workspace_bytes = static_cast<std::uint64_t>(option ? option->i : default_mib) << 20;
+  return {};
+}
+
+Result<std::unique_ptr<Plugin>> Plugin::create(Host host) {
+  auto plugin = std::make_unique<Plugin>(host);
+  GANTRY_CHECK(plugin->services.read_options());
   return plugin;
 }
 

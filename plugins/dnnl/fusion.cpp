@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fusion.hpp"
 
-#include "words.hpp"
-
 #include <gantry/join.hpp>
+#include <gantry/word_list.hpp>
 
 #include <algorithm>
 #include <optional>

@@ -3,9 +3,9 @@
 
 #include "failure_of.hpp"
 #include "row_check.hpp"
-#include "words.hpp"
 
 #include <gantry/join.hpp>
+#include <gantry/word_list.hpp>
 
 #include <algorithm>
 #include <utility>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operators.hpp"
 
-#include "words.hpp"
+#include <gantry/word_list.hpp>
 
 #include <algorithm>
 #include <utility>

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "row_check.hpp"
 
-#include "words.hpp"
-
 #include <gantry/dtype_text.hpp>
 #include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
 #include <gantry/subgraph_attributes.hpp>
+#include <gantry/word_list.hpp>
 
 #include <algorithm>
 

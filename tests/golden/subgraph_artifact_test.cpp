@@ -5,8 +5,8 @@
 #include "tests/support/built_runtime.hpp"
 #include "tests/support/container_object.hpp"
 #include "tests/support/files.hpp"
+#include "tests/support/subgraphs/subgraph_cases.hpp"
 #include "tests/support/words.hpp"
-#include "tests/unit/dnnl/subgraph_cases.hpp"
 
 #include "core/base/temp_directory.hpp"
 #include "core/base/toolchain/link.hpp"
@@ -23,9 +23,9 @@
 namespace gantry {
 namespace {
 
-using dnnl_plugin::test::CaseArray;
-using dnnl_plugin::test::subgraph_cases;
-using dnnl_plugin::test::SubgraphCase;
+using test::CaseArray;
+using test::subgraph_cases;
+using test::SubgraphCase;
 
 std::string symbol_of(const SubgraphCase& each) { return concat(each.key, ".", each.name); }
 

@@ -310,6 +310,11 @@ struct FakeHost::Entries {
   static gantry_code no_device(gantry_status* status) {
     return gantry_fail(status, GANTRY_NOT_FOUND, "DEVICE", "fake host: device types are 1 and 4");
   }
+  // Tensors of other plugins' devices are in host memory, too.
+  static bool has_memory(const FakeHost& self, gantry_device_id device) {
+    return device.type == cpu.type || device.type == handles.type ||
+           self.devices.contains(device.type);
+  }
   static gantry_code tensor_new(const gantry_host* host, const gantry_tensor* like, gantry_bytes,
                                 std::uint32_t, gantry_value* out, gantry_status* status) {
     FakeHost& self = of(host);
@@ -319,8 +324,7 @@ struct FakeHost::Entries {
     if (fails || self.allocations.size() >= self.max_allocations) {
       return gantry_fail(status, GANTRY_EXHAUSTED, "MEMORY", "fake host: memory is exhausted");
     }
-    if (like->device.type != cpu.type && like->device.type != handles.type)
-      return no_device(status);
+    if (!has_memory(self, like->device)) return no_device(status);
     const auto size = tensor_bytes(shape_of(*like), like->dtype);
     if (!size.ok())
       return gantry_fail(status, GANTRY_INVALID, "ARGUMENT", "fake host: tensor has no size");
@@ -373,8 +377,7 @@ struct FakeHost::Entries {
                                  const gantry_tensor* to, const gantry_env*,
                                  gantry_status* status) {
     for (const gantry_tensor* tensor : {from, to}) {
-      if (tensor->device.type != cpu.type && tensor->device.type != handles.type)
-        return no_device(status);
+      if (!has_memory(of(host), tensor->device)) return no_device(status);
     }
     const auto size = tensor_bytes(shape_of(*from), from->dtype);
     const auto room = tensor_bytes(shape_of(*to), to->dtype);
@@ -601,7 +604,7 @@ gantry_object* FakeHost::new_pin() {
 void FakeHost::release(gantry_object* object) { release_object(object); }
 
 std::uint8_t* FakeHost::memory_of(const gantry_tensor& tensor) const {
-  if (tensor.device.type == cpu.type)
+  if (tensor.device.type != handles.type)
     return static_cast<std::uint8_t*>(tensor.data) + tensor.byte_offset;
   const std::lock_guard lock(mutex_);
   return handles_.at(reinterpret_cast<std::uintptr_t>(tensor.data)) + tensor.byte_offset;

@@ -8,7 +8,8 @@
 //       // Called once. A constant is read here or kept with its Value.
 //       static Result<std::unique_ptr<Program>> build(Plugin&, const SubgraphCode&,
 //                                                     std::span<const Value> constants);
-//       // The inputs, then the outputs: in host memory, of the types of the graph.
+//       // The inputs, then the outputs: of the types of the graph, and in host memory, unless the
+//       // plugin runs them on a device (subgraph_device, below).
 //       Status run(const gantry_env*, std::span<const gantry_tensor* const> arguments) const;
 //     };
 //     using Loaders = Types<SubgraphModule<Plugin, Program>>;      // of the plugin
@@ -51,13 +52,25 @@ struct SubgraphCode {
 };
 
 // Plugin has a member `host`, and a member `subgraph_key`: the type key that its manifest names. It
-// may have a function that refuses a tensor on another device than the CPU with a text of its own:
+// may have a function that refuses a tensor on a device where it does not run, with a text of its own:
 //
 //     Status check_device(std::string_view type_key, std::size_t argument, const gantry_tensor&) const;
+//
+// and a member `subgraph_device`, the kind of device on which it runs: "cuda". Arguments may then be on
+// any device that check_device() does not refuse; constants are in host memory as before.
 template <class Plugin, class Program>
 class SubgraphModule {
+  static constexpr const char* device = [] {
+    if constexpr (requires { Plugin::subgraph_device; }) {
+      return Plugin::subgraph_device;
+    } else {
+      return static_cast<const char*>(nullptr);
+    }
+  }();
+
  public:
-  static constexpr LoaderIdentity identity{.type_key = Plugin::subgraph_key, .is_parallel = true};
+  static constexpr LoaderIdentity identity{
+      .type_key = Plugin::subgraph_key, .device = device, .is_parallel = true};
 
   enum class Role : std::uint8_t { run, init, get_symbol, get_const_vars };
   // One function of the module, which owns it.
@@ -96,6 +109,7 @@ class SubgraphModule {
           i < graph.inputs.size() ? graph.inputs[i] : graph.outputs[i - graph.inputs.size()];
       specs_.push_back({.dtype = graph.entries[entry].dtype,
                         .shape = std::span<const Extent>(shapes_[i]),
+                        .place = device == nullptr ? TensorPlace::host : TensorPlace::any,
                         .has_offset = true});
     }
   }

@@ -35,6 +35,16 @@ struct Handle {
   std::size_t workspace_bytes = 0;
 };
 
+// cublasLtEpilogue_t: ReLU, bias, and GELU with tanh.
+enum : int { no_epilogue = 1, relu = 2, biased = 4, gelu = 32 };
+
+double activated(double value, int epilogue) {
+  if ((epilogue & relu) != 0) return std::max(value, 0.0);
+  if ((epilogue & gelu) == 0) return value;
+  const double inner = std::sqrt(2 / M_PI) * (value + 0.044715 * value * value * value);
+  return 0.5 * value * (1 + std::tanh(inner));
+}
+
 // Checks the arguments as the libraries do, and adds the product to the stream.
 int multiply(const FakeProduct& what, const void* alpha, const void* a, const void* b,
              const void* beta, void* c) {
@@ -61,7 +71,8 @@ int multiply(const FakeProduct& what, const void* alpha, const void* a, const vo
           }
           const std::int64_t at = batch * what.c_step + row + column * what.ldc;
           const double before = kept == 0 ? 0 : kept * load(c, what.output, at);
-          store(c, what.output, at, scale * sum + before);
+          const double added = what.bias == nullptr ? 0 : load(what.bias, what.output, row);
+          store(c, what.output, at, activated(scale * sum + before + added, what.epilogue));
         }
       }
     }
@@ -73,10 +84,13 @@ struct Layout {
   int type;
   std::uint64_t rows, columns;
   std::int64_t distance;
+  std::int32_t count = 1;
+  std::int64_t step = 0;
 };
 struct Matmul {
   int compute, scale;
-  int op_a = 0, op_b = 0;
+  int op_a = 0, op_b = 0, epilogue = no_epilogue;
+  const void* bias = nullptr;
 };
 struct Preference {
   std::size_t max_workspace = 0;
@@ -156,9 +170,18 @@ int cublasLtMatmulDescDestroy(void* matmul) { return freed<Matmul>(matmul); }
 int cublasLtMatmulDescSetAttribute(void* given, int attribute, const void* value,
                                    std::size_t bytes) {
   ENTER(cublasLtMatmulDescSetAttribute);
-  if ((attribute != 3 && attribute != 4) || bytes != sizeof(int)) return invalid_value;
   Matmul& matmul = *static_cast<Matmul*>(given);
-  (attribute == 3 ? matmul.op_a : matmul.op_b) = *static_cast<const int*>(value);
+  int* const numbers[] = {&matmul.op_a, &matmul.op_b, nullptr, nullptr, &matmul.epilogue};
+  constexpr int first = 3, bias_pointer = 8;
+  if (attribute == bias_pointer) {
+    if (bytes != sizeof(void*)) return invalid_value;
+    matmul.bias = *static_cast<const void* const*>(value);
+    return 0;
+  }
+  if (attribute < first || attribute >= bias_pointer || numbers[attribute - first] == nullptr ||
+      bytes != sizeof(int))
+    return invalid_value;
+  *numbers[attribute - first] = *static_cast<const int*>(value);
   return 0;
 }
 int cublasLtMatrixLayoutCreate(void** layout, int type, std::uint64_t rows, std::uint64_t columns,
@@ -167,6 +190,19 @@ int cublasLtMatrixLayoutCreate(void** layout, int type, std::uint64_t rows, std:
   return made(layout, new Layout{type, rows, columns, distance});
 }
 int cublasLtMatrixLayoutDestroy(void* layout) { return freed<Layout>(layout); }
+int cublasLtMatrixLayoutSetAttribute(void* given, int attribute, const void* value,
+                                     std::size_t bytes) {
+  ENTER(cublasLtMatrixLayoutSetAttribute);
+  Layout& layout = *static_cast<Layout*>(given);
+  if (attribute == 5 && bytes == sizeof layout.count) {
+    layout.count = *static_cast<const std::int32_t*>(value);
+  } else if (attribute == 6 && bytes == sizeof layout.step) {
+    layout.step = *static_cast<const std::int64_t*>(value);
+  } else {
+    return invalid_value;
+  }
+  return 0;
+}
 int cublasLtMatmulPreferenceCreate(void** preference) {
   ENTER(cublasLtMatmulPreferenceCreate);
   return made(preference, new Preference);
@@ -204,13 +240,32 @@ int cublasLtMatmul(void*, void* given, const void* alpha, const void* a, void* a
   const std::uint64_t k = matmul.op_a == 0 ? first.columns : first.rows;
   if ((matmul.op_a == 0 ? first.rows : first.columns) != output.rows ||
       (matmul.op_b == 0 ? second.columns : second.rows) != output.columns ||
-      (matmul.op_b == 0 ? second.rows : second.columns) != k)
+      (matmul.op_b == 0 ? second.rows : second.columns) != k || first.count != output.count ||
+      second.count != output.count)
     return invalid_value;
-  return multiply(
-      {"cublasLtMatmul", matmul.op_a, matmul.op_b, number(output.rows), number(output.columns),
-       number(k), first.type, output.type, matmul.compute, first.distance, second.distance,
-       output.distance, 0, 0, 0, 1, stream, workspace, bytes},
-      alpha, a, b, beta, d);
+  if (((matmul.epilogue & biased) != 0) != (matmul.bias != nullptr)) return invalid_value;
+  return multiply({"cublasLtMatmul",
+                   matmul.op_a,
+                   matmul.op_b,
+                   number(output.rows),
+                   number(output.columns),
+                   number(k),
+                   first.type,
+                   output.type,
+                   matmul.compute,
+                   first.distance,
+                   second.distance,
+                   output.distance,
+                   first.step,
+                   second.step,
+                   output.step,
+                   output.count,
+                   stream,
+                   workspace,
+                   bytes,
+                   matmul.epilogue,
+                   matmul.bias},
+                  alpha, a, b, beta, d);
 }
 
 int curandCreateGenerator(void** generator, int type) {

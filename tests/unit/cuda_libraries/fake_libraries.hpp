@@ -26,6 +26,9 @@ struct FakeProduct {
   void* stream;
   const void* workspace;
   std::size_t workspace_bytes;
+  // cublasLtEpilogue_t
+  int epilogue = 1;
+  const void* bias = nullptr;
 };
 
 // A convolution, a gradient or a softmax as cuDNN got it.

@@ -75,6 +75,7 @@ TEST(CudaLibraryHeaders, HaveTheDeclaredFunctions) {
   EXPECT_SAME_CALL(CublasLt::matmul_set, cublasLtMatmulDescSetAttribute);
   EXPECT_SAME_CALL(CublasLt::layout_create, cublasLtMatrixLayoutCreate);
   EXPECT_SAME_CALL(CublasLt::layout_destroy, cublasLtMatrixLayoutDestroy);
+  EXPECT_SAME_CALL(CublasLt::layout_set, cublasLtMatrixLayoutSetAttribute);
   EXPECT_SAME_CALL(CublasLt::preference_create, cublasLtMatmulPreferenceCreate);
   EXPECT_SAME_CALL(CublasLt::preference_destroy, cublasLtMatmulPreferenceDestroy);
   EXPECT_SAME_CALL(CublasLt::preference_set, cublasLtMatmulPreferenceSetAttribute);
@@ -102,6 +103,15 @@ TEST(CudaLibraryHeaders, HaveTheDeclaredNumbers) {
   EXPECT_EQ(int{cublas_int32}, CUBLAS_COMPUTE_32I);
   EXPECT_EQ(int{CublasLt::op_a}, CUBLASLT_MATMUL_DESC_TRANSA);
   EXPECT_EQ(int{CublasLt::op_b}, CUBLASLT_MATMUL_DESC_TRANSB);
+  EXPECT_EQ(int{CublasLt::epilogue}, CUBLASLT_MATMUL_DESC_EPILOGUE);
+  EXPECT_EQ(int{CublasLt::bias_pointer}, CUBLASLT_MATMUL_DESC_BIAS_POINTER);
+  EXPECT_EQ(int{CublasLt::batch_count}, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT);
+  EXPECT_EQ(int{CublasLt::batch_step}, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET);
+  EXPECT_EQ(int{CublasLt::relu_epilogue}, CUBLASLT_EPILOGUE_RELU);
+  EXPECT_EQ(int{CublasLt::bias_epilogue}, CUBLASLT_EPILOGUE_BIAS);
+  EXPECT_EQ(int{CublasLt::gelu_epilogue}, CUBLASLT_EPILOGUE_GELU);
+  EXPECT_EQ(int{CublasLt::relu_epilogue} | CublasLt::bias_epilogue, CUBLASLT_EPILOGUE_RELU_BIAS);
+  EXPECT_EQ(int{CublasLt::gelu_epilogue} | CublasLt::bias_epilogue, CUBLASLT_EPILOGUE_GELU_BIAS);
   EXPECT_EQ(int{CublasLt::max_workspace_bytes}, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES);
   EXPECT_EQ(sizeof(CublasLtChoice), sizeof(cublasLtMatmulHeuristicResult_t));
   EXPECT_EQ(offsetof(CublasLtChoice, workspace_bytes),

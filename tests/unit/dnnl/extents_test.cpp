@@ -4,8 +4,9 @@
 // the call, tensors without elements.
 #include "plugins/dnnl/loops.hpp"
 #include "plugins/dnnl/operators.hpp"
-#include "plugins/dnnl/words.hpp"
 #include "tests/unit/dnnl/subgraph_runner.hpp"
+
+#include <gantry/word_list.hpp>
 
 #include <nlohmann/json.hpp>
 

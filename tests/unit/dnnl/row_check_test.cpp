@@ -2,11 +2,11 @@
 //
 // Operators that differ from their row in one attribute, value, type or number of inputs.
 #include "plugins/dnnl/row_check.hpp"
-#include "plugins/dnnl/words.hpp"
-#include "tests/unit/dnnl/subgraph_cases.hpp"
+#include "tests/support/subgraphs/subgraph_cases.hpp"
 
 #include <gantry/json_subgraph.hpp>
 #include <gantry/quoted.hpp>
+#include <gantry/word_list.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,6 +14,8 @@
 namespace gantry::dnnl_plugin::test {
 namespace {
 
+using gantry::test::subgraph_cases;
+using gantry::test::SubgraphCase;
 using ::testing::HasSubstr;
 
 // An operator of a case, with the graph that it is in.

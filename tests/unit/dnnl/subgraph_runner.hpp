@@ -6,14 +6,19 @@
 #include "plugins/dnnl/plugin.hpp"
 #include "tests/support/fake_host.hpp"
 #include "tests/support/payload_blob.hpp"
+#include "tests/support/subgraphs/subgraph_cases.hpp"
 #include "tests/support/words.hpp"
-#include "tests/unit/dnnl/subgraph_cases.hpp"
 
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace gantry::dnnl_plugin::test {
+
+using gantry::test::CaseArray;
+using gantry::test::subgraph_case;
+using gantry::test::subgraph_cases;
+using gantry::test::SubgraphCase;
 
 using DnnlModule = SubgraphModule<Plugin, Program>;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/unit/dnnl/subgraph_cases.hpp"
+#include "tests/support/subgraphs/subgraph_cases.hpp"
 
 #include "core/formats/arrays/npz.hpp"
 #include "tests/support/files.hpp"
@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-namespace gantry::dnnl_plugin::test {
+namespace gantry::test {
 namespace {
 
 template <class T>
@@ -32,7 +32,7 @@ void add_member(SubgraphCase& to, std::string_view array, CaseArray value) {
 }
 
 std::vector<SubgraphCase> read_cases() {
-  const auto bytes = gantry::test::read_file(gantry::test::golden("subgraphs/operators.npz"));
+  const auto bytes = read_file(golden("subgraphs/operators.npz"));
   const NpzReader reader = required(NpzReader::over(bytes));
   std::map<std::string, SubgraphCase> cases;
   for (const ZipMember& member : reader.members()) {
@@ -67,4 +67,4 @@ const SubgraphCase& subgraph_case(std::string_view key, std::string_view name) {
   return *found;
 }
 
-}  // namespace gantry::dnnl_plugin::test
+}  // namespace gantry::test

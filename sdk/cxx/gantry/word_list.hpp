@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lists of words in one text, as the table of operators has them: "strides padding dilation".
+// gantry/word_list.hpp - lists of words in one text, as tables have them: "strides padding dilation".
 #pragma once
 
 #include <algorithm>
 #include <string_view>
 
-namespace gantry::dnnl_plugin {
+namespace gantry {
 
 // Removes the first word of a list from it, and returns it.
 inline std::string_view take_word(std::string_view& list, char separator) {
@@ -23,4 +23,4 @@ inline bool has_word(std::string_view list, std::string_view word) {
   return false;
 }
 
-}  // namespace gantry::dnnl_plugin
+}  // namespace gantry

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace gantry::dnnl_plugin::test {
+namespace gantry::test {
 
 struct CaseArray {
   gantry_dtype dtype{};
@@ -36,4 +36,4 @@ struct SubgraphCase {
 const std::vector<SubgraphCase>& subgraph_cases();
 const SubgraphCase& subgraph_case(std::string_view key, std::string_view name);
 
-}  // namespace gantry::dnnl_plugin::test
+}  // namespace gantry::test

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `cublas.matmul` and `cublas.matmul_transposed`: products of matrices of any number of dimensions, as NumPy has them.
+#include "product.hpp"
+#include "subgraph_operator.hpp"
+
+#include <gantry/matrix_product.hpp>
+#include <gantry/tensor_text.hpp>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <numeric>
+#include <vector>
+
+namespace gantry::cuda_libraries {
+namespace {
+
+using Dims = std::span<const std::int64_t>;
+
+// One factor, or the product, as a batch of matrices.
+struct Matrices {
+  // of the batch, without those of 1 in front
+  Dims batch_dims;
+  std::int64_t batch = 1, rows = 1, columns = 1;
+};
+
+std::int64_t count_of(Dims dims) {
+  return std::accumulate(dims.begin(), dims.end(), std::int64_t{1}, std::multiplies<>());
+}
+
+Matrices matrices_of(Dims dims, std::int64_t rows, std::int64_t columns, std::size_t matrix_rank) {
+  Dims batch = dims.first(dims.size() - std::min(dims.size(), matrix_rank));
+  const std::int64_t count = count_of(batch);
+  while (!batch.empty() && batch.front() == 1) batch = batch.subspan(1);
+  return {batch, count, rows, columns};
+}
+
+// A tensor of rank 2 or 3 with the elements of another one, which is compact.
+class Reshaped {
+ public:
+  Reshaped(const gantry_tensor& whole, std::int64_t batch, std::int64_t rows, std::int64_t columns,
+           std::int32_t rank)
+      : shape_{batch, rows, columns}, tensor_(whole) {
+    tensor_.ndim = rank;
+    tensor_.shape = shape_.data() + (3 - rank);
+    tensor_.strides = nullptr;
+  }
+  Reshaped(const Reshaped&) = delete;
+  Reshaped& operator=(const Reshaped&) = delete;
+  gantry_value value() { return tensor_ref_value(&tensor_); }
+
+ private:
+  std::array<std::int64_t, 3> shape_;
+  gantry_tensor tensor_;
+};
+
+class Product final : public Operator {
+ public:
+  Product(bool is_transposed, const Fusions& fusions, double factor)
+      : is_transposed_(is_transposed),
+        factor_(factor),
+        has_bias_(fusions.has_bias),
+        activation_(fusions.activation == "relu"   ? ProductActivation::relu
+                    : fusions.activation == "gelu" ? ProductActivation::gelu
+                                                   : ProductActivation::none) {}
+
+  Status run(const OperatorCall& call) const override {
+    const gantry_tensor &left = call.inputs[0], &right = call.inputs[1];
+    const auto refuse = [&] {
+      return invalid("a product of ", tensor_text(left), " and ", tensor_text(right),
+                     is_transposed_ ? ", transposed," : "", " is no ", tensor_text(call.output))
+          .with_reason("ARGUMENT");
+    };
+    for (const gantry_tensor* const tensor : {&left, &right, &call.output}) {
+      if (!is_empty(*tensor)) GANTRY_CHECK(tensor_bytes(shape_of(*tensor), tensor->dtype));
+    }
+    const Dims a_dims = shape_of(left), b_dims = shape_of(right), c_dims = shape_of(call.output);
+    if (a_dims.empty() || b_dims.size() < (is_transposed_ ? 2u : 1u)) return refuse();
+    if (is_empty(call.output)) return {};
+    if (is_empty(left) || is_empty(right)) {
+      return unsupported("a product of ", tensor_text(left), " and ", tensor_text(right),
+                         " has sums without terms, which cuBLASLt does not compute")
+          .with_reason("SUBGRAPH_OPERATOR");
+    }
+    const std::int64_t inner = a_dims.back();
+    const Matrices a =
+        matrices_of(a_dims, a_dims.size() < 2 ? 1 : a_dims[a_dims.size() - 2], inner, 2);
+    const std::size_t b_rank = b_dims.size();
+    const std::int64_t b_rows = b_rank < 2 ? b_dims[0] : b_dims[b_rank - 2];
+    const std::int64_t b_columns = b_rank < 2 ? 1 : b_dims[b_rank - 1];
+    const Matrices b = matrices_of(b_dims, b_rows, b_columns, 2);
+    const std::int64_t columns = is_transposed_ ? b_rows : b_columns;
+    if ((is_transposed_ ? b_columns : b_rows) != inner) return refuse();
+
+    const Matrices& larger = a.batch == 1 ? b : a;
+    const bool is_supported =
+        a.batch == 1 || b.batch == 1 || std::ranges::equal(a.batch_dims, b.batch_dims);
+    if (!is_supported) {
+      return unsupported("a product of ", tensor_text(left), " and ", tensor_text(right),
+                         " repeats parts of both batches, supported are as many matrices, or one")
+          .with_reason("SUBGRAPH_OPERATOR");
+    }
+    // The extents of the result, of which those of 1 say nothing.
+    std::vector<std::int64_t> expected(larger.batch_dims.begin(), larger.batch_dims.end());
+    expected.insert(expected.end(), {a.rows, columns});
+    std::vector<std::int64_t> given(c_dims.begin(), c_dims.end());
+    for (auto* const dims : {&expected, &given}) std::erase(*dims, 1);
+    if (expected != given) return refuse();
+
+    // One matrix for all of a batch: they are rows.
+    const bool is_flat = b.batch == 1;
+    const std::int32_t rank = is_flat ? 2 : 3;
+    const std::int64_t rows = is_flat ? a.batch * a.rows : a.rows;
+    Reshaped first(left, a.batch, rows, inner, rank);
+    Reshaped second(right, b.batch, b_rows, b_columns, rank);
+    Reshaped result(call.output, larger.batch, rows, columns, rank);
+    const std::array<gantry_value, 6> args{first.value(),
+                                           second.value(),
+                                           result.value(),
+                                           int_value(0),
+                                           int_value(is_transposed_ ? 1 : 0),
+                                           float_value(factor_)};
+    return product_with(call.services, {matmul_usage, call.env, args}, rank,
+                        {has_bias_ ? &call.inputs[2] : nullptr, activation_});
+  }
+
+ private:
+  bool is_transposed_;
+  // of the sums
+  double factor_;
+  bool has_bias_;
+  ProductActivation activation_;
+};
+
+template <bool is_transposed>
+Result<std::unique_ptr<const Operator>> make_product(const SubgraphNode&, const Fusions& fusions) {
+  return std::make_unique<const Product>(is_transposed, fusions, 1);
+}
+
+// Products of int8 in floating point.
+Result<std::unique_ptr<const Operator>> make_scaled(const SubgraphNode& node,
+                                                    const Fusions& fusions) {
+  GANTRY_TRY(const float scale, SubgraphAttributes(node).real("dq_scale"));
+  return std::make_unique<const Product>(true, fusions, static_cast<double>(scale));
+}
+
+constexpr OperatorRow rows[] = {
+    {"cublas_json", "cublas.matmul_transposed", "bias relu gelu", "", 2, 2, make_product<true>},
+    {"cublas_json", "cublas.matmul_transposed_dequantize", "", "dq_scale", 2, 2, make_scaled},
+    {"cublas_json", "cublas.matmul", "bias relu gelu", "", 2, 2, make_product<false>},
+};
+
+}  // namespace
+
+std::span<const OperatorRow> product_operators() { return rows; }
+
+}  // namespace gantry::cuda_libraries
