@@ -6,7 +6,9 @@
 #include "threads.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 #include <vector>
 
@@ -24,6 +26,17 @@ struct MatrixView {
 struct ProductSize {
   std::int64_t m, n, k;
 };
+
+// Returns the nearest element; that of a NaN is 0.
+template <class C>
+C element_of(double value) {
+  if constexpr (std::is_integral_v<C>) {
+    if (std::isnan(value)) return 0;
+    value = std::clamp(value, static_cast<double>(std::numeric_limits<C>::min()),
+                       static_cast<double>(std::numeric_limits<C>::max()));
+  }
+  return static_cast<C>(value);
+}
 
 // C = alpha A B + beta C. Rows of C are computed in parallel, and C is not read if beta is 0.
 template <class A, class B, class C>
@@ -67,7 +80,7 @@ Status multiply(const Work& work, ProductSize size, double alpha, MatrixView<con
               to = sum;
             } else {
               const double before = beta != 0 ? beta * static_cast<double>(to) : 0;
-              to = static_cast<C>(alpha * static_cast<double>(sum) + before);
+              to = element_of<C>(alpha * static_cast<double>(sum) + before);
             }
           }
         }

@@ -4,6 +4,7 @@
 #include "tests/unit/contrib/functions.hpp"
 
 #include <cmath>
+#include <limits>
 
 namespace gantry::contrib::test {
 namespace {
@@ -80,6 +81,22 @@ TEST_F(Products, OfBytesAreExact) {
        {x.value(), y.value(), out.value(), bool_value(false), bool_value(false)});
 
   EXPECT_THAT(out.data, ElementsAre(-65153));
+}
+
+TEST_F(Products, OfBytesWithFactorsEndAtTheLimitsOfIntegers) {
+  Numbers<std::uint8_t> x({1, 1}, {255}, dtypes::uint8);
+  Numbers<std::int8_t> y({1, 1}, {100}, dtypes::int8);
+  auto out = integers({1, 1}, {7});
+  const auto with = [&](double factor) {
+    done("tvm.contrib.mkl.matmul_u8s8s32", {x.value(), y.value(), out.value(), bool_value(false),
+                                            bool_value(false), float_value(factor)});
+    return out.data.front();
+  };
+
+  EXPECT_EQ(with(-2), -51000);
+  EXPECT_EQ(with(1e9), std::numeric_limits<std::int32_t>::max());
+  EXPECT_EQ(with(-1e300), std::numeric_limits<std::int32_t>::min());
+  EXPECT_EQ(with(std::numeric_limits<double>::quiet_NaN()), 0);
 }
 
 // Larger than the blocks of the loop, in all extents.
