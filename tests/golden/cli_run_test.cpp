@@ -24,6 +24,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::StartsWith;
 using Args = std::vector<std::string>;
 
@@ -149,6 +150,23 @@ INSTANTIATE_TEST_SUITE_P(
         JsonCall{"maybe", {"json:true"}, "result  \"present\"\n"},
         JsonCall{"pair_of", {"int:1", "json:\"x\""}, "result0  int64[]  1\nresult1  \"x\"\n"}),
     [](const auto& test) { return test.param.function; });
+
+TEST(RunFunction, PrintsTheKindOfARaisedErrorAndWithDetailsItsBacktrace) {
+  const std::string library = "tvm-ffi/0.1.15/raise_error.so";
+  const std::vector<std::string> words{"run",   library,          "--function", "raise_kind",
+                                       "--arg", "str:ValueError", "--arg",      "str:x is 3"};
+  std::vector<std::string> with_details = words;
+  with_details.emplace_back("-v");
+
+  const Outcome run = run_gantry(words);
+  const Outcome details = run_gantry(with_details);
+
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.err,
+              StartsWith("gantry: ValueError: x is 3\n  in host function \"raise_kind\" of "));
+  EXPECT_THAT(run.err, Not(HasSubstr("backtrace")));
+  EXPECT_THAT(details.err, HasSubstr("\n  backtrace, most recent call first\n    File \""));
+}
 
 TEST(RunFunctionJson, IsCheckedWithTheCommandLine) {
   const auto usage_of = [](const std::string& arg) {

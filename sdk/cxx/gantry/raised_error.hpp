@@ -27,20 +27,27 @@ inline Failure raised_error(const Host& host, std::string_view kind, std::string
 struct RaisedError {
   std::string_view kind;
   std::string_view text;
+  // lines, the most recent call first; empty: not known
+  std::string_view backtrace;
 };
-// Returns the kind and the text that were raised; nullopt for an error that was not raised, which
-// has no kind. The error's own message begins with the text and adds lines of context.
+// Returns what an error object states; nullopt for NULL and for another object.
 //
-// lifetime as long as the error
-inline std::optional<RaisedError> raised(const Error& error) {
-  gantry_object* const object = error.raised.get();
+// lifetime as long as the object
+inline std::optional<RaisedError> raised_in(gantry_object* object) {
   if (object == nullptr) return std::nullopt;
   gantry_value value{};
   value.kind = object->kind;
   value.object = object;
   const gantry_error* const what = gantry_value_error(&value);
   if (what == nullptr) return std::nullopt;
-  return RaisedError{view_of(what->kind), view_of(what->message)};
+  return RaisedError{view_of(what->kind), view_of(what->message), view_of(what->backtrace)};
+}
+// Returns the kind, the text and the backtrace that were raised; nullopt for an error that was not raised, which
+// has no kind. The error's own message begins with the text and adds lines of context.
+//
+// lifetime as long as the error
+inline std::optional<RaisedError> raised(const Error& error) {
+  return raised_in(error.raised.get());
 }
 // The error must outlive the result.
 std::optional<RaisedError> raised(const Error&& error) = delete;

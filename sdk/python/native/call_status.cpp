@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "call_status.hpp"
 
-#include <gantry/object.h>
+#include <gantry/raised_error.hpp>
 #include <gantry/result.hpp>
 
 #include <nanobind/nanobind.h>
@@ -18,25 +18,9 @@ nb::str decoded(std::string_view text) {
       PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));
 }
 
-// What the error object of a failed call states.
-struct Raised {
-  std::string_view kind;
-  std::string_view backtrace;
-};
-
-// lifetime of the result: as long as the object
-Raised raised_in(gantry_object* object) {
-  if (object == nullptr) return {};
-  gantry_value value{};
-  value.kind = object->kind;
-  value.object = object;
-  const gantry_error* const error = gantry_value_error(&value);
-  return error == nullptr ? Raised{} : Raised{view_of(error->kind), view_of(error->backtrace)};
-}
-
 [[noreturn]] void raise(gantry_code code, std::string_view reason, std::string_view text,
                         const nb::object& offset, const nb::object& native_code,
-                        std::string_view native_domain, const Raised& raised) {
+                        std::string_view native_domain, const RaisedError& raised) {
   const bool is_deadline = code == GANTRY_CANCELLED && reason == "DEADLINE";
   const char* const name = is_deadline           ? "DeadlineError"
                            : code == GANTRY_LOST ? "DeviceLostError"
@@ -67,7 +51,7 @@ void CallStatus::check(gantry_code code) {
   raise(code, status.reason, buffer_.text(),
         status.offset == UINT64_MAX ? nb::none() : nb::object(nb::int_(status.offset)),
         domain.empty() ? nb::none() : nb::object(nb::int_(status.native_code)), domain,
-        raised_in(status.error));
+        raised_in(status.error).value_or(RaisedError{}));
 }
 
 void refuse(std::string_view reason, std::string_view text) {

@@ -4,6 +4,8 @@
 #include "core/base/reason.hpp"
 #include "core/base/text.hpp"
 
+#include <gantry/raised_error.hpp>
+
 #include <algorithm>
 #include <cstdio>
 #include <new>
@@ -13,11 +15,23 @@ namespace gantry::cli {
 void print_error(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
 
 std::string error_text(const Error& error, bool details) {
-  std::string text = text_line("gantry: ", error.code == Code::bug ? "internal error: " : "",
-                               shown_text(error, details));
+  const auto what = raised(error);
+  // Errors that were not raised have this kind, too.
+  const bool has_kind = what && !what->kind.empty() && what->kind != "RuntimeError";
+  std::string text =
+      text_line("gantry: ", error.code == Code::bug ? "internal error: " : "",
+                has_kind ? concat(what->kind, ": ") : "", shown_text(error, details));
   // The lines after the first are context; the offset belongs to the first.
   if (error.offset != no_offset)
     text.insert(text.find('\n'), concat(" (offset ", Hex{error.offset}, ")"));
+  if (details && what && !what->backtrace.empty()) {
+    text += "  backtrace, most recent call first\n";
+    for (std::string_view rest = what->backtrace; !rest.empty();) {
+      const std::string_view line = rest.substr(0, rest.find('\n'));
+      rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+      text += text_line("  ", line);
+    }
+  }
   return text;
 }
 
