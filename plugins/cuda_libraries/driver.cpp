@@ -22,7 +22,7 @@ Code code_of(int result) {
 }  // namespace
 
 Result<std::unique_ptr<const Driver>> Driver::open(const std::string& named) {
-  GANTRY_TRY(const Library library, open_cuda_driver(named, "driver of gantry.cuda-libraries"));
+  GANTRY_TRY(const Library library, open_cuda_driver(named, "driver of the plugin"));
   auto driver = std::make_unique<Driver>();
   GANTRY_CHECK(library.bind({
       required("cuCtxPushCurrent_v2", driver->context_push),

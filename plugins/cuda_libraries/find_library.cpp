@@ -52,10 +52,10 @@ Result<Library> open_library(const LibraryNames& names, const std::string& named
   if (named.empty()) {
     library.error().at("it comes with ", names.product, ", with the Python package ",
                        names.python_package, " and with Debian's ", names.debian_package,
-                       "; option ", names.option, " of ", GANTRY_PLUGIN_ID,
+                       "; the plugin's option ", names.option,
                        " names a file in another directory");
   } else {
-    library.error().at("option ", names.option, " of ", GANTRY_PLUGIN_ID, " names this file");
+    library.error().at("the plugin's option ", names.option, " names this file");
   }
   return library;
 }

@@ -128,16 +128,16 @@ Result<std::unique_ptr<const Operator>> make_attention(const SubgraphNode& node,
   return std::make_unique<const Attention>(node, read);
 }
 
-constexpr std::string_view attributes =
+constexpr std::string_view attention_attributes =
     "num_heads num_kv_heads head_size head_size_v layout scale causal_mask window_size";
 // The second input is memory that cuDNN works in.
-constexpr OperatorRow rows[] = {
-    {"cudnn_json", "cudnn.attention.BS3NH", "", attributes, 1, 2, make_attention<false>},
-    {"cudnn_json", "cudnn.attention.SBN3H", "", attributes, 1, 2, make_attention<true>},
+constexpr OperatorRow attention_rows[] = {
+    {"cudnn_json", "cudnn.attention.BS3NH", "", attention_attributes, 1, 2, make_attention<false>},
+    {"cudnn_json", "cudnn.attention.SBN3H", "", attention_attributes, 1, 2, make_attention<true>},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> attention_operators() { return rows; }
+std::span<const OperatorRow> attention_operators() { return attention_rows; }
 
 }  // namespace gantry::cuda_libraries

@@ -100,7 +100,7 @@ Result<std::unique_ptr<const Operator>> make_convolution(const SubgraphNode& nod
   return std::unique_ptr<const Operator>(std::move(made));
 }
 
-constexpr OperatorRow rows[] = {
+constexpr OperatorRow convolution_operator_rows[] = {
     {"cudnn_json", "cudnn.conv2d.nhwc_ohwi", "bias relu",
      "strides padding dilation groups data_layout kernel_layout out_layout", 2, 2,
      make_convolution},
@@ -108,6 +108,6 @@ constexpr OperatorRow rows[] = {
 
 }  // namespace
 
-std::span<const OperatorRow> convolution_operators() { return rows; }
+std::span<const OperatorRow> convolution_operators() { return convolution_operator_rows; }
 
 }  // namespace gantry::cuda_libraries

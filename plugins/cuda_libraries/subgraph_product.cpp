@@ -145,7 +145,7 @@ Result<std::unique_ptr<const Operator>> make_scaled(const SubgraphNode& node,
   return std::make_unique<const Product>(true, fusions, static_cast<double>(scale));
 }
 
-constexpr OperatorRow rows[] = {
+constexpr OperatorRow product_rows[] = {
     {"cublas_json", "cublas.matmul_transposed", "bias relu gelu", "", 2, 2, make_product<true>},
     {"cublas_json", "cublas.matmul_transposed_dequantize", "", "dq_scale", 2, 2, make_scaled},
     {"cublas_json", "cublas.matmul", "bias relu gelu", "", 2, 2, make_product<false>},
@@ -153,6 +153,6 @@ constexpr OperatorRow rows[] = {
 
 }  // namespace
 
-std::span<const OperatorRow> product_operators() { return rows; }
+std::span<const OperatorRow> product_operators() { return product_rows; }
 
 }  // namespace gantry::cuda_libraries

@@ -572,7 +572,7 @@ TEST_F(CudaConvolutions, ReportAMissingLibrary) {
 
   EXPECT_EQ(error.reason, "DRIVER_MISSING");
   EXPECT_THAT(std::string(error.message.text()),
-              HasSubstr("option cudnn of gantry.cuda-libraries names this file"));
+              HasSubstr("the plugin's option cudnn names this file"));
 }
 
 TEST_F(CudaConvolutions, RefuseArgumentsThatDoNotFit) {

@@ -39,8 +39,8 @@ TEST(CudaLibraryNames, AreListedWithTheReasonOfEach) {
   EXPECT_THAT(text, HasSubstr("cuNONE is missing, tried 4 names"));
   EXPECT_THAT(text, HasSubstr("    libgantry_none.so.12: "));
   EXPECT_THAT(text, HasSubstr("it comes with the CUDA Toolkit, with the Python package "
-                              "nvidia-none-cu12 and with Debian's libnone12; option none of "
-                              "gantry.cuda-libraries names a file in another directory"));
+                              "nvidia-none-cu12 and with Debian's libnone12; the plugin's "
+                              "option none names a file in another directory"));
   EXPECT_THAT(std::string(open_library(other, "").error().message.text()),
               HasSubstr("it comes with NVIDIA's archive, with the Python package"));
 }

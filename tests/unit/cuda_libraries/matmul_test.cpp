@@ -398,7 +398,7 @@ TEST_F(CudaProducts, ReportAMissingLibraryAndTryAgain) {
   EXPECT_THAT(std::string(error.message.text()), HasSubstr("cuBLAS is missing, tried 1 name\n"));
   EXPECT_THAT(std::string(error.message.text()), HasSubstr("/nowhere/libcublas.so: "));
   EXPECT_THAT(std::string(error.message.text()),
-              HasSubstr("option cublas of gantry.cuda-libraries names this file"));
+              HasSubstr("the plugin's option cublas names this file"));
   host.options["cublas"] = GANTRY_FAKE_CUDA_LIBRARIES;
   done(cublas, arguments());
   synchronize();
