@@ -15,15 +15,16 @@ namespace gantry::cli {
 void print_error(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
 
 std::string error_text(const Error& error, bool details) {
-  const auto what = raised(error);
-  // Errors that were not raised have this kind, too.
-  const bool has_kind = what && !what->kind.empty() && what->kind != "RuntimeError";
-  std::string text =
-      text_line("gantry: ", error.code == Code::bug ? "internal error: " : "",
-                has_kind ? concat(what->kind, ": ") : "", shown_text(error, details));
+  std::string text = text_line("gantry: ", error.code == Code::bug ? "internal error: " : "",
+                               shown_text(error, details));
   // The lines after the first are context; the offset belongs to the first.
   if (error.offset != no_offset)
     text.insert(text.find('\n'), concat(" (offset ", Hex{error.offset}, ")"));
+  const auto what = raised(error);
+  // Errors of gantry have these kinds, where compiled code passes them on.
+  const bool has_kind =
+      what && !what->kind.empty() && what->kind != "RuntimeError" && what->kind != "InternalError";
+  if (has_kind) text += text_line("  raised as ", what->kind);
   if (details && what && !what->backtrace.empty()) {
     text += "  backtrace, most recent call first\n";
     for (std::string_view rest = what->backtrace; !rest.empty();) {

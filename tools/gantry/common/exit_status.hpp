@@ -21,8 +21,8 @@ enum ExitStatus : int {
   kTimedOut = 4,
 };
 
-// "gantry: <message> (offset 0x1f40)", the offset if there is one, then lines of context. The message of an error that code
-// has raised begins with its kind, "ValueError: ", unless that is RuntimeError; `details` add its backtrace.
+// "gantry: <message> (offset 0x1f40)", the offset if there is one, then lines of context. The last of
+// these is the kind of an error that code has raised, "raised as ValueError"; `details` add its backtrace.
 std::string error_text(const Error& error, bool details = true);
 
 // Prints to stderr.
