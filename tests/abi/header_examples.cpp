@@ -33,6 +33,7 @@
 #include <gantry/recorder.hpp>
 #include <gantry/run_outputs.hpp>
 #include <gantry/stack_room.hpp>
+#include <gantry/stacked_attention.hpp>
 #include <gantry/storage_memory.hpp>
 #include <gantry/subgraph_attributes.hpp>
 #include <gantry/subgraph_module.hpp>
@@ -44,6 +45,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -178,6 +180,15 @@ Status read_attributes(const SubgraphNode& node) {
   GANTRY_TRY(const float epsilon, attributes.real("epsilon", 1e-5f));
   static_cast<void>(strides);
   static_cast<void>(epsilon);
+  return {};
+}
+
+Status read_attention(const SubgraphNode& node, bool is_heads_outside,
+                      std::span<const std::int64_t> shape) {
+  GANTRY_TRY(auto stacked, StackedAttention::read(node, is_heads_outside));
+  GANTRY_CHECK(stacked.set_shape(node, shape));
+  const StackedAttention::Part queries = stacked.part(0);
+  static_cast<void>(queries);
   return {};
 }
 }  // namespace subgraph
