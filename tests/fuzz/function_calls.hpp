@@ -25,8 +25,18 @@ using Dims = std::vector<std::int64_t>;
 // Elements of a tensor, and bytes of memory that an address is for.
 inline constexpr std::int64_t max_elements = 1024;
 inline constexpr std::size_t memory_bytes = 64 * 1024;
+
+// Tensors in the memory of the CPU.
+struct OnCpu {
+  static constexpr gantry_device_id device = test::cpu;
+  explicit OnCpu(test::FakeHost&) {}
+  // Ends the work of a call.
+  void wait() {}
+};
+
 // Plugin   of an SDK plugin, see gantry/plugin.hpp
-template <class Plugin>
+// Place    where tensors are, as OnCpu; made before the plugin
+template <class Plugin, class Place = OnCpu>
 class FunctionCalls : FakeCalls {
  public:
   // more     [in]   arguments of the plugin's constructor after the host
@@ -71,6 +81,8 @@ class FunctionCalls : FakeCalls {
     std::vector<gantry_value> args;
     if (subject_.usage == conv2d_usage) {
       args = convolution();
+    } else if (subject_.usage.find("sum_dtype") != subject_.usage.npos) {
+      args = library_convolution();
     } else {
       const std::size_t count = count_of(subject_.usage) + (form == 1 ? choices_.below(4) : 0);
       for (std::size_t i = 0; i < count; ++i) {
@@ -92,6 +104,7 @@ class FunctionCalls : FakeCalls {
     fake_.cancelled_after_polls = form == 7 ? choices_.below(32) : SIZE_MAX;
 
     auto result = function.call({{}, &env_, args});
+    place_.wait();
     check(result);
     if (result.ok()) keep(std::move(*result), kept_);
     fake_.output.clear();
@@ -292,7 +305,7 @@ class FunctionCalls : FakeCalls {
     // No function can see that a tensor of some size lacks memory.
     if (bytes.ok() && *bytes > (other != nullptr ? 8 : 0)) dims.push_back(0);
     const void* const data = other != nullptr ? other->data : nullptr;
-    return passed(host_.tensor_view(compact_tensor(type, dims, test::cpu, data),
+    return passed(host_.tensor_view(compact_tensor(type, dims, Place::device, data),
                                     owner != nullptr ? owner : fake_.node()));
   }
   static Dims compact_strides(const Dims& dims) {
@@ -320,10 +333,11 @@ class FunctionCalls : FakeCalls {
     const std::uint64_t before =
         is_empty ? 0 : gantry_element_bytes(type, static_cast<std::uint64_t>(-first));
     const auto bytes = static_cast<std::int64_t>(gantry_element_bytes(type, count) + offset);
-    auto owner = host_.tensor_new(compact_tensor(dtypes::uint8, std::span(&bytes, 1)));
+    auto owner =
+        host_.tensor_new(compact_tensor(dtypes::uint8, std::span(&bytes, 1), Place::device));
     if (!owner.ok()) return {};
     fill(type, {fake_.memory_of(*owner->tensor()), static_cast<std::size_t>(bytes)}, offset);
-    gantry_tensor view = compact_tensor(type, dims, test::cpu, owner->tensor()->data);
+    gantry_tensor view = compact_tensor(type, dims, Place::device, owner->tensor()->data);
     view.byte_offset = before + offset;
     if (choices_.below(4) != 0 || strides != compact_strides(dims)) view.strides = strides.data();
     gantry_object* const object = owner->object();
@@ -422,11 +436,76 @@ class FunctionCalls : FakeCalls {
     return args;
   }
 
+  // Arguments of a convolution by the names that a usage for cuDNN has, with the same padding at opposite sides.
+  std::vector<gantry_value> library_convolution() {
+    const std::string_view usage = subject_.usage;
+    const bool is_search = usage.find("find_algo") != usage.npos;
+    const std::size_t rank = usage.find("pad_d") != usage.npos ? 3 : 2;
+    const bool is_last = rank == 2 && choices_.below(2) != 0;
+    const std::int64_t groups = 1 + small(2), images = small(3), inputs = groups * (1 + small(2)),
+                       outputs = groups * (1 + small(2));
+    Dims pads, strides, dilations, in, kernel, out;
+    for (std::size_t i = 0; i < rank; ++i) {
+      pads.push_back(small(3));
+      strides.push_back(1 + small(2));
+      dilations.push_back(1 + small(2));
+      in.push_back(small(6));
+      kernel.push_back(1 + small(3));
+      const std::int64_t room = in[i] + 2 * pads[i] - ((kernel[i] - 1) * dilations[i] + 1);
+      out.push_back(room < 0 ? 0 : room / strides[i] + 1);
+    }
+    const auto dims_of = [&](std::int64_t first, std::int64_t channels, const Dims& spatial) {
+      Dims dims = {first};
+      dims.insert(dims.end(), spatial.begin(), spatial.end());
+      dims.insert(is_last ? dims.end() : dims.begin() + 1, channels);
+      return dims;
+    };
+    const gantry_dtype type = subject_.type;
+    const auto array = [&](const Dims& dims) {
+      if (is_search) return choices_.below(8) == 0 ? other() : made(host_.shape(dims));
+      return choices_.below(8) == 0 ? hostile_tensor(type, dims)
+                                    : strided(type, dims, compact_strides(dims), 0);
+    };
+    const auto value_of = [&](std::string_view name) -> gantry_value {
+      const auto is = [&](std::initializer_list<std::string_view> names) {
+        return is_one_of(name, names);
+      };
+      const auto axis = static_cast<std::size_t>(name.ends_with("_w")                ? rank - 1
+                                                 : name.ends_with("_h") && rank == 3 ? 1
+                                                                                     : 0);
+      if (is({"x", "dx"})) return array(dims_of(images, inputs, in));
+      if (is({"w", "dw"})) return array(dims_of(outputs, inputs / groups, kernel));
+      if (is({"y", "dy"})) return array(dims_of(images, outputs, out));
+      if (is({"bias"})) return strided(type, {outputs}, {1}, 0);
+      if (is({"dtype", "sum_dtype"}))
+        return dtype_value(choices_.below(4) == 0 ? any_type() : type);
+      if (is({"pads"})) return made(host_.shape(pads));
+      if (is({"strides"})) return made(host_.shape(strides));
+      if (is({"dilations"})) return made(host_.shape(dilations));
+      if (is({"coefficient"})) return number();
+      std::int64_t given = small(7);
+      if (is({"mode"})) given = small(2);
+      if (is({"layout"})) given = is_last ? 1 : 0;
+      if (is({"algorithm"})) given = small(4) - 1;
+      if (is({"groups"})) given = groups;
+      if (is({"rank"})) given = static_cast<std::int64_t>(rank);
+      if (name.starts_with("pad_")) given = pads[axis];
+      if (name.starts_with("stride_")) given = strides[axis];
+      if (name.starts_with("dilation_")) given = dilations[axis];
+      return int_value(choices_.below(32) == 0 ? integer() : given);
+    };
+    std::vector<gantry_value> args;
+    for (std::size_t i = 0; i < count_of(usage); ++i)
+      args.push_back(value_of(detail::argument_name(usage, i)));
+    return args;
+  }
+
+  Place place_{fake_};
   Plugin plugin_;
   std::vector<const Function*> functions_;
   // that an address is for
   std::vector<std::uint8_t> memory_;
-  const gantry_env env_{test::cpu, nullptr, &fake_, nullptr};
+  const gantry_env env_{Place::device, nullptr, &fake_, nullptr};
   Subject subject_;
 };
 
