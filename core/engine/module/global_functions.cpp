@@ -39,6 +39,20 @@ void GlobalFunctions::set(std::string name, Ref<FunctionObject> function) {
   current = std::move(function);
 }
 
+bool GlobalFunctions::remove(std::string_view name) {
+  const std::lock_guard lock(mutex_);
+  const auto known = by_name_.find(std::string(name));
+  if (known == by_name_.end()) return false;
+  const std::size_t at = known->second;
+  replaced_.push_back(functions_[at].second);
+  by_name_.erase(known);
+  functions_.erase(functions_.begin() + static_cast<std::ptrdiff_t>(at));
+  for (auto& [other, index] : by_name_) {
+    if (index > at) --index;
+  }
+  return true;
+}
+
 Ref<FunctionObject> GlobalFunctions::find(std::string_view name) const {
   const std::lock_guard lock(mutex_);
   const auto known = by_name_.find(std::string(name));

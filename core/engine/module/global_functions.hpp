@@ -31,6 +31,10 @@ class GlobalFunctions {
   Status add(std::string name, Ref<FunctionObject> function);
   // Adds a function, or replaces the one of that name.
   void set(std::string name, Ref<FunctionObject> function);
+  // Removes a function, which stays alive: compiled code may have looked it up.
+  //
+  // returns  false if no function of that name was added
+  bool remove(std::string_view name);
   // Returns NULL if no function of that name was added.
   Ref<FunctionObject> find(std::string_view name) const;
   // Returns the names that were added, in that order.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/tensor/map.hpp"
 
+#include "core/engine/tensor/big_int.hpp"
+
 #include <gantry/byte_count.hpp>
 
 #include <algorithm>
@@ -73,12 +75,6 @@ std::optional<std::string_view> bytes_in(const gantry_value& value) {
 
 bool is_string(const gantry_value& value) {
   return value.kind == GANTRY_STRING || value.kind == GANTRY_SMALL_STRING;
-}
-
-bool same_key(const gantry_value& a, const gantry_value& b) {
-  const auto left = bytes_in(a), right = bytes_in(b);
-  if (left && right) return is_string(a) == is_string(b) && *left == *right;
-  return a.kind == b.kind && a.small_size == b.small_size && a.i == b.i;
 }
 
 void release_value(const gantry_value& value) {
@@ -253,11 +249,20 @@ ObjectPtr new_small_map(MapObject& map, std::span<const gantry_value> items) {
 
 }  // namespace
 
+bool same_key(const gantry_value& a, const gantry_value& b) {
+  const auto left = bytes_in(a), right = bytes_in(b);
+  if (left && right) return is_string(a) == is_string(b) && *left == *right;
+  if (a.kind == kBigInt && b.kind == kBigInt) return std::ranges::equal(words_of(a), words_of(b));
+  return a.kind == b.kind && a.small_size == b.small_size && a.i == b.i;
+}
+
 std::uint64_t map_hash(const gantry_value& key) {
   if (const auto bytes = bytes_in(key))
     return combine(is_string(key) ? GANTRY_STRING : GANTRY_BYTES, hash_of(*bytes));
-  return combine(static_cast<std::uint64_t>(std::int64_t{key.kind}),
-                 static_cast<std::uint64_t>(key.i));
+  // as libraries find them with the attribute of the type (native/ffi/type_registry.cpp)
+  const std::uint64_t content =
+      key.kind == kBigInt ? hash_of_words(words_of(key)) : static_cast<std::uint64_t>(key.i);
+  return combine(static_cast<std::uint64_t>(std::int64_t{key.kind}), content);
 }
 
 Result<ObjectPtr> new_map(std::span<const gantry_value> items) {

@@ -69,6 +69,9 @@ Result<std::span<const gantry_value>> map_items(gantry_object& map);
 // returns  malformed, as map_items(); exhausted
 Result<std::vector<gantry_value>> copied_map_items(const gantry_object& map);
 
+// True for keys that are equal as code of tvm-ffi compares them: texts, bytes and numbers by content, other
+// objects by identity.
+bool same_key(const gantry_value& a, const gantry_value& b);
 // The hash of a key, by which code of tvm-ffi finds it.
 std::uint64_t map_hash(const gantry_value& key);
 

@@ -36,8 +36,9 @@ TEST_P(HeaderApi, HasTheStatedMeanings) {
 
 INSTANTIATE_TEST_SUITE_P(Functions, HeaderApi,
                          ::testing::Values("opened", "versions", "types", "attributes", "objects",
-                                           "values", "integers", "dtypes", "errors", "functions",
-                                           "tensors", "environment", "handles"),
+                                           "values", "integers", "integer_keys", "dtypes", "errors",
+                                           "functions", "global_names", "tensors", "environment",
+                                           "handles"),
                          [](const auto& test) { return std::string(test.param); });
 
 TEST(HeaderLibraries, ShareNothingBetweenRuntimes) {

@@ -6,9 +6,11 @@
 #include "core/engine/native/ffi/bytes_text.hpp"
 #include "core/engine/native/ffi/dtype_names.hpp"
 #include "core/engine/native/ffi/ffi_functions.hpp"
+#include "core/engine/native/ffi/library_functions.hpp"
 #include "core/engine/native/ffi/library_values.hpp"
 #include "core/engine/native/ffi/type_registry.hpp"
 #include "core/engine/native/runtime_functions.hpp"
+#include "core/engine/tensor/big_int.hpp"
 #include "core/engine/tensor/managed_tensor.hpp"
 #include "core/engine/tensor/tensor.hpp"
 
@@ -28,7 +30,7 @@
 namespace gantry::ffi {
 namespace {
 
-constexpr std::int32_t kOpaque = 74, kBigInt = 78;
+constexpr std::int32_t kOpaque = 74;
 
 // The boundary of a function that returns no code.
 //
@@ -64,13 +66,13 @@ Result<std::shared_ptr<TypeRegistry>> registry_here() {
   return types;
 }
 
-Result<GlobalFunctions*> globals_here() {
+Result<std::shared_ptr<GlobalFunctions>> globals_here() {
   const HostServices* const services = here().call->owner.services;
   if (services == nullptr || services->registered == nullptr) {
     return raised("RuntimeError",
                   "a library names a global function on a thread that no gantry call has entered");
   }
-  return services->registered.get();
+  return services->registered;
 }
 
 // For functions that cannot report an error.
@@ -255,12 +257,6 @@ int bytes_from_byte_array(const gantry_bytes* input, gantry_value* out) {
 
 // --- integers of any size
 
-struct BigIntObject {
-  gantry_object header;
-  std::uint64_t count;
-  // followed by the words
-};
-
 void delete_big_int(void* self, std::int32_t flags) {
   if ((flags & GANTRY_DELETE_MEMORY) != 0) std::free(self);
 }
@@ -295,8 +291,8 @@ int big_int_from_byte_array(const gantry_bytes* input, gantry_value* out) {
 
 gantry_bytes big_int_get_content(const gantry_value* value) {
   if (value->kind == kBigInt) {
-    const auto* const object = reinterpret_cast<const BigIntObject*>(value->object);
-    return {reinterpret_cast<const char*>(object + 1), 8 * object->count};
+    const auto words = words_of(*value);
+    return {reinterpret_cast<const char*>(words.data()), words.size_bytes()};
   }
   if (value->kind == GANTRY_INT) return {reinterpret_cast<const char*>(&value->i), 8};
   return {};
@@ -352,10 +348,13 @@ int function_create(void* self, SafeCall call, void (*deleter)(void*), gantry_ob
 int function_get_global(const gantry_bytes* name, gantry_object** out) {
   return cpu_code_boundary([&]() -> Status {
     *out = nullptr;
-    GANTRY_TRY(const GlobalFunctions* const globals, globals_here());
+    GANTRY_TRY(const auto globals, globals_here());
     Ref<FunctionObject> found = globals->find(text_in(name));
     if (!found) {
       GANTRY_TRY(found, globals->find_offered(text_in(name)));
+    }
+    if (!found) {
+      GANTRY_TRY(found, bound_library_function(text_in(name), globals));
     }
     if (found) *out = &found.take()->header;
     return {};
@@ -363,7 +362,7 @@ int function_get_global(const gantry_bytes* name, gantry_object** out) {
 }
 
 Status set_global(std::string_view name, gantry_object* function, bool replaces) {
-  GANTRY_TRY(GlobalFunctions* const globals, globals_here());
+  GANTRY_TRY(const auto globals, globals_here());
   GANTRY_TRY(const auto types, registry_here());
   if (name.empty() || function == nullptr || function->kind != GANTRY_FUNCTION)
     return raised("TypeError", "a global function is registered without a name or a function");

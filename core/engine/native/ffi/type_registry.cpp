@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/native/ffi/type_registry.hpp"
 
+#include "core/engine/tensor/big_int.hpp"
+
 #include "core/engine/native/ffi/bytes_text.hpp"
 
 #include <gantry/quoted.hpp>
@@ -50,6 +52,29 @@ constexpr StaticType static_types[] = {
     {78, "ffi.BigInt"},
 };
 
+// Libraries find numbers as keys of maps by their words. The form of both functions is that of the headers of
+// 0.1.15, the first with such numbers.
+gantry_value hash_of_big_int(const gantry_value* key) noexcept {
+  return int_value(static_cast<std::int64_t>(hash_of_words(words_of(*key))));
+}
+gantry_value equal_big_ints(const gantry_value* a, const gantry_value* b) noexcept {
+  return bool_value(std::ranges::equal(words_of(*a), words_of(*b)));
+}
+
+template <class Function>
+gantry_value address_value(Function* function) {
+  gantry_value value{};
+  value.kind = GANTRY_POINTER;
+  value.p = reinterpret_cast<void*>(function);
+  return value;
+}
+
+struct StaticAttribute {
+  std::int32_t index;
+  std::string_view name;
+  gantry_value value;
+};
+
 struct Registries {
   std::mutex mutex;
   std::vector<std::weak_ptr<TypeRegistry>> all;
@@ -75,6 +100,14 @@ TypeRegistry::TypeRegistry() : chunks_(std::make_unique<Chunks>()), next_(kFirst
     (void)create_type({each.key, each.index, is_child ? 1 : 0, 0, true,
                        is_child ? std::int32_t{GANTRY_OBJECT} : -1});
   }
+  const StaticAttribute attributes[] = {
+      {kBigInt, "__any_hash__", address_value(hash_of_big_int)},
+      {kBigInt, "__any_equal__", address_value(equal_big_ints)},
+      {kBigInt, "__ffi_type_final__", bool_value(true)},
+      {GANTRY_MODULE, "__ffi_type_final__", bool_value(true)},
+  };
+  for (const StaticAttribute& each : attributes)
+    (void)set_attribute(each.index, each.name, each.value);
   work_ = 0;
 }
 
