@@ -79,7 +79,7 @@ Result<Value> remove_global(const Bound& bound, const Call& call) {
   return Value::adopt(bool_value(globals->remove(name)));
 }
 
-Result<Value> contains(const Bound&, const Call& call) {
+Result<Value> array_contains(const Bound&, const Call& call) {
   GANTRY_CHECK(call.count_is(2));
   GANTRY_TRY(gantry_object* const list, call.object(0, GANTRY_ARRAY));
   GANTRY_TRY(const auto items, items_of(*list));
@@ -89,21 +89,21 @@ Result<Value> contains(const Bound&, const Call& call) {
   return Value::adopt(bool_value(false));
 }
 
-struct LibraryFunction {
+struct BoundFunction {
   std::string_view name, usage;
   Result<Value> (*run)(const Bound& bound, const Call& call);
 };
-constexpr LibraryFunction functions[] = {
+constexpr BoundFunction bound_functions[] = {
     {"ffi.FunctionListGlobalNamesFunctor", "FunctionListGlobalNamesFunctor()", list_names},
     {"ffi.FunctionRemoveGlobal", "FunctionRemoveGlobal(name)", remove_global},
-    {"ffi.ArrayContains", "ArrayContains(array, value)", contains},
+    {"ffi.ArrayContains", "ArrayContains(array, value)", array_contains},
 };
 
 }  // namespace
 
 Result<Ref<FunctionObject>> bound_library_function(
     std::string_view name, const std::shared_ptr<GlobalFunctions>& globals) {
-  for (const LibraryFunction& each : functions) {
+  for (const BoundFunction& each : bound_functions) {
     if (each.name == name)
       return new_bound(std::make_unique<Bound>(Bound{globals, each.run, each.usage}));
   }
