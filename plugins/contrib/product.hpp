@@ -32,7 +32,7 @@ template <class C>
 C element_of(double value) {
   if constexpr (std::is_integral_v<C>) {
     if (std::isnan(value)) return 0;
-    value = std::clamp(value, static_cast<double>(std::numeric_limits<C>::min()),
+    value = std::clamp(std::nearbyint(value), static_cast<double>(std::numeric_limits<C>::min()),
                        static_cast<double>(std::numeric_limits<C>::max()));
   }
   return static_cast<C>(value);

@@ -77,7 +77,8 @@ struct CublasLt {
 
   // cublasLtMatmulDescAttributes_t, cublasLtMatmulPreferenceAttributes_t, cublasLtMatrixLayoutAttribute_t
   enum : int { op_a = 3, op_b = 4, epilogue = 7, bias_pointer = 8 };
-  enum : int { max_workspace_bytes = 1 };
+  enum : int { max_workspace_bytes = 1, alignment_of_a = 5, alignment_of_b = 6 };
+  enum : int { alignment_of_c = 7, alignment_of_d = 8 };
   enum : int { batch_count = 5, batch_step = 6 };
   // cublasLtEpilogue_t, or-ed. 1: none
   enum : int { relu_epilogue = 2, bias_epilogue = 4, gelu_epilogue = 32 };

@@ -25,6 +25,8 @@ Result<std::unique_ptr<const Driver>> Driver::open(const std::string& named) {
   GANTRY_TRY(const Library library, open_cuda_driver(named, "driver of the plugin"));
   auto driver = std::make_unique<Driver>();
   GANTRY_CHECK(library.bind({
+      required("cuInit", driver->init),
+      required("cuDeviceGetCount", driver->device_count),
       required("cuCtxPushCurrent_v2", driver->context_push),
       required("cuCtxPopCurrent_v2", driver->context_pop),
       required("cuCtxGetDevice", driver->context_device),
@@ -38,6 +40,14 @@ Result<std::unique_ptr<const Driver>> Driver::open(const std::string& named) {
       required("cuLaunchKernel", driver->launch_kernel),
   }));
   return std::unique_ptr<const Driver>(std::move(driver));
+}
+
+Status Driver::check_device() const {
+  GANTRY_CHECK(check("cuInit", init(0)));
+  int count = 0;
+  GANTRY_CHECK(check("cuDeviceGetCount", device_count(&count)));
+  if (count > 0) return {};
+  return unavailable("the CUDA driver has no GPU").with_reason("DRIVER_CALL");
 }
 
 Status Driver::check(std::string_view function, int result) const {

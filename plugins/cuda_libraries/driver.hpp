@@ -18,10 +18,14 @@ class Driver {
   // returns  UNAVAILABLE  no driver (DRIVER_MISSING); functions are missing (DRIVER_SYMBOL)
   static Result<std::unique_ptr<const Driver>> open(const std::string& library);
 
+  // returns  UNAVAILABLE  the driver does not start, or has no GPU (DRIVER_CALL)
+  Status check_device() const;
   // returns  the error of a failed function: "cuLaunchKernel: CUDA_ERROR_UNKNOWN (999)"
   Status check(std::string_view function, int result) const;
 
   // CUresult, CUcontext, CUdevice, CUstream, CUmodule and CUfunction of cuda.h.
+  int (*init)(unsigned flags) = nullptr;
+  int (*device_count)(int* count) = nullptr;
   int (*context_push)(void* context) = nullptr;
   int (*context_pop)(void** context) = nullptr;
   int (*context_device)(int* device) = nullptr;

@@ -193,6 +193,12 @@ class Descriptor {
   int (*destroy_)(void*);
 };
 
+// Returns the largest power of two up to 256 that divides an address.
+std::uint32_t alignment_of(const void* address) {
+  const auto bits = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(address)) | 256u;
+  return bits & (~bits + 1);
+}
+
 // returns  1 or the sum of the library's flags
 int epilogue_of(const ProductEpilogue& what) {
   const int activation = what.activation == ProductActivation::relu   ? CublasLt::relu_epilogue
@@ -259,6 +265,16 @@ Status run_cublaslt(Services& services, const Call& call, const Job& job,
   GANTRY_CHECK(checked("cublasLtMatmulPreferenceSetAttribute",
                        lt->preference_set(preference.made, CublasLt::max_workspace_bytes,
                                           &max_bytes, sizeof max_bytes)));
+  // Otherwise the library expects 256.
+  const std::pair<int, const void*> addresses[] = {{CublasLt::alignment_of_a, b.data},
+                                                   {CublasLt::alignment_of_b, a.data},
+                                                   {CublasLt::alignment_of_c, c.data},
+                                                   {CublasLt::alignment_of_d, c.data}};
+  for (const auto& [attribute, address] : addresses) {
+    const std::uint32_t bytes = alignment_of(address);
+    GANTRY_CHECK(checked("cublasLtMatmulPreferenceSetAttribute",
+                         lt->preference_set(preference.made, attribute, &bytes, sizeof bytes)));
+  }
   CublasLtChoice choice{};
   int count = 0;
   GANTRY_CHECK(checked("cublasLtMatmulAlgoGetHeuristic",
@@ -298,12 +314,13 @@ Status product_with(Services& services, const Call& call, std::int32_t rank,
   if (after.bias != nullptr) {
     const gantry_tensor& c = *job.product.c.tensor;
     GANTRY_CHECK(check_one_device(call, c, *after.bias));
-    GANTRY_TRY(const std::uint64_t bytes, tensor_bytes(shape_of(*after.bias), c.dtype));
-    const auto columns = static_cast<std::uint64_t>(job.n);
-    if (!same_dtype(after.bias->dtype, c.dtype) || !is_compact(*after.bias) ||
-        bytes != columns * element_bytes(c.dtype)) {
-      return call.refuse("the bias is ", tensor_text(*after.bias), ", expected ", columns,
-                         " elements of ", dtype_text(c.dtype));
+    const auto shape = shape_of(*after.bias);
+    const bool is_row =
+        !shape.empty() && shape.back() == job.n &&
+        std::ranges::all_of(shape.first(shape.size() - 1), [](std::int64_t n) { return n == 1; });
+    if (!same_dtype(after.bias->dtype, c.dtype) || !is_compact(*after.bias) || !is_row) {
+      return call.refuse("the bias is ", tensor_text(*after.bias), ", expected ",
+                         type_text(c.dtype, std::span(&job.n, 1)));
     }
   }
   if (job.type->scale == cuda_int32 && epilogue_of(after) != 1) {

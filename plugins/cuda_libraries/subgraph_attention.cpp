@@ -37,7 +37,8 @@ class Attention final : public Operator {
   Status run(const OperatorCall& call) const override {
     const gantry_tensor& whole = call.inputs[0];
     StackedAttention stacked = read_;
-    GANTRY_CHECK(stacked.set_shape(node_, shape_of(whole)));
+    if (const Status fits = stacked.set_shape(node_, shape_of(whole)); !fits.ok())
+      return invalid(fits.error().message).with_reason("ARGUMENT");
     const std::int64_t outside = stacked.has_heads_outside ? stacked.positions : stacked.batches;
     const std::int64_t inside = stacked.has_heads_outside ? stacked.batches : stacked.positions;
     const std::int64_t row = stacked.heads * stacked.value_size;
@@ -124,6 +125,10 @@ Result<std::unique_ptr<const Operator>> make_attention(const SubgraphNode& node,
     if (!value.empty() && value != "none")
       return attributes.refuse_support(name, " is ", quoted(value), ", supported are none");
   }
+  GANTRY_TRY(const std::string_view layout, attributes.text("layout", ""));
+  const std::string_view of_name = has_heads_outside ? "SBN3H" : "BS3NH";
+  if (!layout.empty() && layout != of_name)
+    return attributes.refuse("layout", " is ", quoted(layout), ", the name has ", of_name);
   GANTRY_TRY(const StackedAttention read, StackedAttention::read(node, has_heads_outside));
   return std::make_unique<const Attention>(node, read);
 }

@@ -5,6 +5,7 @@
 
 #include <gantry/dtype_text.hpp>
 #include <gantry/quoted.hpp>
+#include <gantry/tensor_text.hpp>
 
 #include <algorithm>
 #include <array>
@@ -31,6 +32,7 @@ class ConvolutionOperator final : public Operator {
   int activation = cudnn_identity;
 
   Status run(const OperatorCall& call) const override {
+    if (has_bias) GANTRY_CHECK(check_bias(call));
     std::array<gantry_tensor, 3> inputs{};
     std::ranges::copy(call.inputs, inputs.begin());
     gantry_tensor output = call.output;
@@ -53,6 +55,20 @@ class ConvolutionOperator final : public Operator {
     return call_function(
         has_bias ? "tvm.contrib.cudnn.conv2d+bias+act.forward" : "tvm.contrib.cudnn.conv2d.forward",
         call, std::span(args).first(count));
+  }
+
+ private:
+  // Its extent is that of the channels, in their place; the function compares the number of elements.
+  Status check_bias(const OperatorCall& call) const {
+    const auto shape = shape_of(call.inputs[2]);
+    const std::size_t channel = layout == cudnn_nhwc ? 3 : 1;
+    bool fits = shape.size() == 1 || shape.size() == 4;
+    for (std::size_t i = 0; i < shape.size() && shape.size() == 4; ++i)
+      fits = fits && (i == channel || shape[i] == 1);
+    if (fits) return {};
+    return invalid("the bias is ", tensor_text(call.inputs[2]),
+                   ", expected a number for each channel")
+        .with_reason("ARGUMENT");
   }
 };
 

@@ -36,12 +36,13 @@ struct SubgraphPlugin : SubgraphHost {
   static constexpr const char* subgraph_device = "cuda";
   using Loaders = Types<SubgraphModule<SubgraphPlugin, SubgraphProgram>>;
 
-  // returns  UNAVAILABLE  no driver, or no such library (DRIVER_MISSING)
+  // returns  UNAVAILABLE  no driver, or no such library (DRIVER_MISSING); no GPU (DRIVER_CALL)
   //          INVALID      the value of an option is not one of its type (CONFIG)
   static Result<std::unique_ptr<SubgraphPlugin>> create(Host host) {
     auto made = std::make_unique<SubgraphPlugin>(host);
     GANTRY_CHECK(made->services.read_options());
-    GANTRY_CHECK(made->services.driver());
+    GANTRY_TRY(const Driver* const driver, made->services.driver());
+    GANTRY_CHECK(driver->check_device());
     GANTRY_CHECK(Library::open(made->services));
     return made;
   }

@@ -18,22 +18,18 @@ namespace {
 
 using Dims = std::span<const std::int64_t>;
 
-// One factor, or the product, as a batch of matrices.
-struct Matrices {
-  // of the batch, without those of 1 in front
-  Dims batch_dims;
-  std::int64_t batch = 1, rows = 1, columns = 1;
-};
-
 std::int64_t count_of(Dims dims) {
   return std::accumulate(dims.begin(), dims.end(), std::int64_t{1}, std::multiplies<>());
 }
 
-Matrices matrices_of(Dims dims, std::int64_t rows, std::int64_t columns, std::size_t matrix_rank) {
-  Dims batch = dims.first(dims.size() - std::min(dims.size(), matrix_rank));
-  const std::int64_t count = count_of(batch);
+// The extents before those of a matrix, or of a vector, without those of 1 in front.
+Dims batch_of(Dims dims) {
+  Dims batch = dims.first(dims.size() - std::min<std::size_t>(dims.size(), 2));
   while (!batch.empty() && batch.front() == 1) batch = batch.subspan(1);
-  return {batch, count, rows, columns};
+  return batch;
+}
+bool is_one(Dims batch) {
+  return std::ranges::all_of(batch, [](std::int64_t extent) { return extent == 1; });
 }
 
 // A tensor of rank 2 or 3 with the elements of another one, which is compact.
@@ -77,44 +73,41 @@ class Product final : public Operator {
     }
     const Dims a_dims = shape_of(left), b_dims = shape_of(right), c_dims = shape_of(call.output);
     if (a_dims.empty() || b_dims.size() < (is_transposed_ ? 2u : 1u)) return refuse();
-    if (is_empty(call.output)) return {};
-    if (is_empty(left) || is_empty(right)) {
-      return unsupported("a product of ", tensor_text(left), " and ", tensor_text(right),
-                         " has sums without terms, which cuBLASLt does not compute")
-          .with_reason("SUBGRAPH_OPERATOR");
-    }
+    const std::int64_t a_rows = a_dims.size() < 2 ? 1 : a_dims[a_dims.size() - 2];
     const std::int64_t inner = a_dims.back();
-    const Matrices a =
-        matrices_of(a_dims, a_dims.size() < 2 ? 1 : a_dims[a_dims.size() - 2], inner, 2);
     const std::size_t b_rank = b_dims.size();
     const std::int64_t b_rows = b_rank < 2 ? b_dims[0] : b_dims[b_rank - 2];
     const std::int64_t b_columns = b_rank < 2 ? 1 : b_dims[b_rank - 1];
-    const Matrices b = matrices_of(b_dims, b_rows, b_columns, 2);
     const std::int64_t columns = is_transposed_ ? b_rows : b_columns;
     if ((is_transposed_ ? b_columns : b_rows) != inner) return refuse();
-
-    const Matrices& larger = a.batch == 1 ? b : a;
-    const bool is_supported =
-        a.batch == 1 || b.batch == 1 || std::ranges::equal(a.batch_dims, b.batch_dims);
-    if (!is_supported) {
+    const Dims a_batch = batch_of(a_dims), b_batch = batch_of(b_dims);
+    const bool is_one_a = is_one(a_batch), is_one_b = is_one(b_batch);
+    if (!is_one_a && !is_one_b && !std::ranges::equal(a_batch, b_batch)) {
       return unsupported("a product of ", tensor_text(left), " and ", tensor_text(right),
                          " repeats parts of both batches, supported are as many matrices, or one")
           .with_reason("SUBGRAPH_OPERATOR");
     }
     // The extents of the result, of which those of 1 say nothing.
-    std::vector<std::int64_t> expected(larger.batch_dims.begin(), larger.batch_dims.end());
-    expected.insert(expected.end(), {a.rows, columns});
+    const Dims batch = is_one_a ? b_batch : a_batch;
+    std::vector<std::int64_t> expected(batch.begin(), batch.end());
+    expected.insert(expected.end(), {a_rows, columns});
     std::vector<std::int64_t> given(c_dims.begin(), c_dims.end());
     for (auto* const dims : {&expected, &given}) std::erase(*dims, 1);
     if (expected != given) return refuse();
+    if (is_empty(call.output)) return {};
+    if (inner == 0) {
+      return unsupported("a product of ", tensor_text(left), " and ", tensor_text(right),
+                         " has sums without terms, which cuBLASLt does not compute")
+          .with_reason("SUBGRAPH_OPERATOR");
+    }
 
     // One matrix for all of a batch: they are rows.
-    const bool is_flat = b.batch == 1;
-    const std::int32_t rank = is_flat ? 2 : 3;
-    const std::int64_t rows = is_flat ? a.batch * a.rows : a.rows;
-    Reshaped first(left, a.batch, rows, inner, rank);
-    Reshaped second(right, b.batch, b_rows, b_columns, rank);
-    Reshaped result(call.output, larger.batch, rows, columns, rank);
+    const std::int32_t rank = is_one_b ? 2 : 3;
+    const std::int64_t a_count = count_of(a_batch), b_count = count_of(b_batch);
+    const std::int64_t rows = is_one_b ? a_count * a_rows : a_rows;
+    Reshaped first(left, a_count, rows, inner, rank);
+    Reshaped second(right, b_count, b_rows, b_columns, rank);
+    Reshaped result(call.output, std::max(a_count, b_count), rows, columns, rank);
     const std::array<gantry_value, 6> args{first.value(),
                                            second.value(),
                                            result.value(),

@@ -25,8 +25,14 @@ Result<std::unique_ptr<SubgraphProgram>> SubgraphProgram::build(SubgraphHost& pl
   std::vector<bool> is_written(graph.entries.size());
   for (const SubgraphNode& node : graph.nodes) {
     if (node.kind != SubgraphNodeKind::kernel) continue;
-    GANTRY_TRY(auto work, read_operator(code.type_key, node));
-    made->steps_.push_back({&node, std::move(work)});
+    auto work = read_operator(code.type_key, node);
+    if (!work.ok()) {
+      Failure failure = std::move(work).failure();
+      if (failure.error().code != Code::unsupported) return failure;
+      return std::move(failure).at("plugins.overrides in runtime.yaml can name gantry.dnnl for ",
+                                   quoted(code.type_key), ", which runs it on the CPU");
+    }
+    made->steps_.push_back({&node, *std::move(work)});
     is_written[node.first_entry] = true;
     const TensorType& type = graph.entries[node.first_entry];
     const bool is_output =

@@ -94,6 +94,7 @@ TEST_F(Products, OfBytesWithFactorsEndAtTheLimitsOfIntegers) {
   };
 
   EXPECT_EQ(with(-2), -51000);
+  EXPECT_EQ(with(0.00003), 1) << "0.765 is rounded";
   EXPECT_EQ(with(1e9), std::numeric_limits<std::int32_t>::max());
   EXPECT_EQ(with(-1e300), std::numeric_limits<std::int32_t>::min());
   EXPECT_EQ(with(std::numeric_limits<double>::quiet_NaN()), 0);

@@ -94,6 +94,8 @@ struct Matmul {
 };
 struct Preference {
   std::size_t max_workspace = 0;
+  // of a, b, c and d
+  std::uint32_t alignments[4] = {256, 256, 256, 256};
 };
 
 struct Generator {
@@ -211,6 +213,13 @@ int cublasLtMatmulPreferenceDestroy(void* preference) { return freed<Preference>
 int cublasLtMatmulPreferenceSetAttribute(void* preference, int attribute, const void* value,
                                          std::size_t bytes) {
   ENTER(cublasLtMatmulPreferenceSetAttribute);
+  constexpr int first_alignment = 5, last_alignment = 8;
+  if (attribute >= first_alignment && attribute <= last_alignment &&
+      bytes == sizeof(std::uint32_t)) {
+    static_cast<Preference*>(preference)->alignments[attribute - first_alignment] =
+        *static_cast<const std::uint32_t*>(value);
+    return 0;
+  }
   if (attribute != 1 || bytes != sizeof(std::uint64_t)) return invalid_value;
   static_cast<Preference*>(preference)->max_workspace = *static_cast<const std::uint64_t*>(value);
   return 0;
@@ -222,6 +231,9 @@ int cublasLtMatmulAlgoGetHeuristic(void*, void*, void*, void*, void*, void*, voi
   *count = std::min(max_count, fake_libraries().choices);
   auto* const words = static_cast<std::uint64_t*>(choices);
   words[0] = 0xa190;
+  // The algorithm reads as many bytes at once as the addresses may have.
+  std::copy_n(static_cast<Preference*>(preference)->alignments, 4,
+              reinterpret_cast<std::uint32_t*>(words + 1));
   words[8] = std::min(fake_libraries().chosen_workspace,
                       static_cast<Preference*>(preference)->max_workspace);
   return 0;
@@ -233,6 +245,13 @@ int cublasLtMatmul(void*, void* given, const void* alpha, const void* a, void* a
   ENTER(cublasLtMatmul);
   if (c != d || c_layout != d_layout) return invalid_value;
   if (*static_cast<const std::uint64_t*>(algorithm) != 0xa190) return invalid_value;
+  std::uint32_t alignments[4];
+  std::copy_n(static_cast<const std::uint32_t*>(algorithm) + 2, 4, alignments);
+  const void* const addresses[] = {a, b, c, d};
+  for (std::size_t i = 0; i < 4; ++i) {
+    if (reinterpret_cast<std::uintptr_t>(addresses[i]) % alignments[i] != 0)
+      fault("a product reads addresses of another alignment than its algorithm");
+  }
   const Matmul& matmul = *static_cast<Matmul*>(given);
   const Layout &first = *static_cast<Layout*>(a_layout), &second = *static_cast<Layout*>(b_layout),
                &output = *static_cast<Layout*>(d_layout);

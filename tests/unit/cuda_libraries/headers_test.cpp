@@ -112,6 +112,10 @@ TEST(CudaLibraryHeaders, HaveTheDeclaredNumbers) {
   EXPECT_EQ(int{CublasLt::gelu_epilogue}, CUBLASLT_EPILOGUE_GELU);
   EXPECT_EQ(int{CublasLt::relu_epilogue} | CublasLt::bias_epilogue, CUBLASLT_EPILOGUE_RELU_BIAS);
   EXPECT_EQ(int{CublasLt::gelu_epilogue} | CublasLt::bias_epilogue, CUBLASLT_EPILOGUE_GELU_BIAS);
+  EXPECT_EQ(int{CublasLt::alignment_of_a}, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES);
+  EXPECT_EQ(int{CublasLt::alignment_of_b}, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES);
+  EXPECT_EQ(int{CublasLt::alignment_of_c}, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES);
+  EXPECT_EQ(int{CublasLt::alignment_of_d}, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES);
   EXPECT_EQ(int{CublasLt::max_workspace_bytes}, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES);
   EXPECT_EQ(sizeof(CublasLtChoice), sizeof(cublasLtMatmulHeuristicResult_t));
   EXPECT_EQ(offsetof(CublasLtChoice, workspace_bytes),

@@ -378,7 +378,10 @@ const Refusal refusals[] = {
     {"Heads", "cudnn_json", "attention", [](Json& node) { node["attrs"]["num_heads"] = 3; },
      Code::malformed, "attribute \"num_kv_heads\" is 2, num_heads is 3"},
     {"HeadSize", "cudnn_json", "attention", [](Json& node) { node["attrs"]["head_size"] = 5; },
-     Code::malformed, "input 0 has shape [2, 5, 22], which 2 heads of 5 elements"},
+     Code::invalid, "input 0 has shape [2, 5, 22], which 2 heads of 5 elements"},
+    {"LayoutOfHeads", "cudnn_json", "attention",
+     [](Json& node) { node["attrs"]["layout"] = "SBN3H"; }, Code::unsupported,
+     "attribute \"layout\" is \"SBN3H\", the name has BS3NH"},
     {"Layout", "cudnn_json", "conv2d",
      [](Json& node) { node["attrs"]["data_layout"] = Json::array({Json::array({"NCW"})}); },
      Code::unsupported, "attribute \"data_layout\" is \"NCW\", supported are NHWC and NCHW"},
@@ -402,6 +405,69 @@ const Refusal refusals[] = {
 };
 INSTANTIATE_TEST_SUITE_P(Of, SubgraphRefusals, ::testing::ValuesIn(refusals),
                          [](const auto& info) { return info.param.name; });
+
+TEST_F(CublasSubgraphs, ReadViewsOfAnyAlignment) {
+  const SubgraphCase& what = subgraph_case("cublas_json", "matmul");
+  Arguments with = arguments_of(what);
+  const auto wider =
+      on_device<std::uint8_t>({64}, std::vector<std::uint8_t>(64 * sizeof(float)), dtypes::float32);
+  std::ranges::copy(what.inputs[0].bytes, wider->data<std::uint8_t>() + sizeof(float));
+  with.inputs[0]->tensor.data = wider->tensor.data;
+  with.inputs[0]->tensor.byte_offset = sizeof(float);
+
+  const Status done = run(what, with);
+
+  ASSERT_TRUE(done.ok()) << done.error().message;
+  expect_outputs(what, with);
+}
+
+TEST_F(CublasSubgraphs, AddABiasToTheColumnsOnly) {
+  SubgraphCase what = subgraph_case("cublas_json", "matmul_bias");
+  Json graph = Json::parse(what.json);
+  graph["nodes"][2]["attrs"]["shape"][0][0] = {5, 1};
+  what.json = graph.dump();
+  what.inputs[2].shape = {5, 1};
+
+  const Error refused = error_of(what);
+
+  EXPECT_EQ(refused.code, Code::invalid);
+  EXPECT_THAT(refused.message.text(), HasSubstr("the bias is float32[5, 1], expected float32[5]"));
+}
+
+TEST_F(CublasSubgraphs, RefuseAnEmptyOutputOfOtherExtents) {
+  SubgraphCase what = subgraph_case("cublas_json", "matmul");
+  Json graph = Json::parse(what.json);
+  for (Json& node : graph["nodes"]) {
+    if (node["op"] == "kernel") node["attrs"]["shape"][0][0] = {0, 7};
+  }
+  what.json = graph.dump();
+  what.outputs = {floats_of({0, 7}, {})};
+
+  const Error refused = error_of(what);
+
+  EXPECT_EQ(refused.code, Code::invalid);
+  EXPECT_THAT(refused.message.text(),
+              HasSubstr("a product of float32[3, 4] and float32[4, 5] is no float32[0, 7]"));
+}
+
+TEST_F(CublasSubgraphs, CannotBeCreatedWithoutAGpu) {
+  driver.gpus.clear();
+
+  const auto made = Of::create(Host(host.table()));
+
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.error().code, Code::unavailable);
+  EXPECT_EQ(made.error().message.text(), "the CUDA driver has no GPU");
+}
+
+TEST_F(CublasSubgraphs, NameThePluginThatRunsWhatTheyDoNot) {
+  const Error refused = error_of(subgraph_case("cublas_json", "matmul_multiply"));
+
+  EXPECT_EQ(refused.reason, "SUBGRAPH_OPERATOR");
+  EXPECT_THAT(refused.message.text(),
+              HasSubstr("plugins.overrides in runtime.yaml can name gantry.dnnl for "
+                        "\"cublas_json\", which runs it on the CPU"));
+}
 
 TEST_F(CudnnSubgraphs, CannotCaptureAttention) {
   const SubgraphCase& what = subgraph_case("cudnn_json", "attention");

@@ -78,6 +78,20 @@ TEST(HeaderLibraries, StayOpenWhileAFunctionOfThemExists) {
   EXPECT_EQ(result->get().i, 100);
 }
 
+TEST(HeaderLibraries, FindTextsByAddressInArrays) {
+  HostWorld world(1);
+  const Ref<ModuleNode> node = world.load_whole(fixture("tvm_ffi_api.so"));
+  const Value first = new_text(GANTRY_STRING, "x").value();
+  const Value second = new_text(GANTRY_STRING, "abc").value();
+  const gantry_value texts[] = {first.get(), second.get()};
+  const Value list = owned_value(new_items(GANTRY_ARRAY, texts).value());
+
+  const auto found = call_named(node, "contains", {list.get()});
+
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  EXPECT_EQ(found->get().i, 10) << "\"abc\" is in the array, \"abcd\" is not";
+}
+
 TEST(HeaderLibraries, NeedNoLibraryOfTvmFfiAndShareNoVariable) {
   HostWorld first(1), second(1);
   const Ref<ModuleNode> here = first.load_whole(fixture("tvm_ffi_linked.so"));

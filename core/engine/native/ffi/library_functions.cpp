@@ -83,8 +83,16 @@ Result<Value> array_contains(const Bound&, const Call& call) {
   GANTRY_CHECK(call.count_is(2));
   GANTRY_TRY(gantry_object* const list, call.object(0, GANTRY_ARRAY));
   GANTRY_TRY(const auto items, items_of(*list));
+  // A text by address is one of the array's texts.
+  Value owned;
+  gantry_value sought = call.args[1];
+  if (sought.kind == GANTRY_CSTRING || sought.kind == GANTRY_BYTES_REF) {
+    const auto kind = sought.kind == GANTRY_CSTRING ? GANTRY_STRING : GANTRY_BYTES;
+    GANTRY_TRY(owned, new_text(kind, value_text(sought).value_or("")));
+    sought = owned.get();
+  }
   for (const gantry_value& item : items) {
-    if (same_key(item, call.args[1])) return Value::adopt(bool_value(true));
+    if (same_key(item, sought)) return Value::adopt(bool_value(true));
   }
   return Value::adopt(bool_value(false));
 }
