@@ -11,6 +11,7 @@
 #include "handles.hpp"
 
 #include <gantry/call.hpp>
+#include <gantry/cpu_tensor.hpp>
 #include <gantry/device_name.hpp>
 #include <gantry/handle.hpp>
 #include <gantry/result.hpp>
@@ -79,11 +80,14 @@ inline void* address_of(const gantry_tensor& tensor) {
   return static_cast<char*>(tensor.data) + tensor.byte_offset;
 }
 
-// returns  INVALID  the argument is no compact tensor on a device cuda
+// returns  INVALID  the argument is no compact tensor on a device cuda, or not aligned to its elements
 inline Result<const gantry_tensor*> compact_cuda_at(const Call& call, std::size_t i) {
   GANTRY_TRY(const gantry_tensor* const tensor, call.tensor(i));
-  if (tensor->device.type == dlpack_number("cuda") && is_compact(*tensor)) return tensor;
-  return call.wrong(i, "a compact tensor on a device cuda");
+  if (tensor->device.type != dlpack_number("cuda") || !is_compact(*tensor))
+    return call.wrong(i, "a compact tensor on a device cuda");
+  // A kernel that reads another address ends the context.
+  GANTRY_CHECK(check_aligned(call, i, *tensor));
+  return tensor;
 }
 
 // returns  INVALID  tensors of one call are on different devices

@@ -318,9 +318,13 @@ Status product_with(Services& services, const Call& call, std::int32_t rank,
     const bool is_row =
         !shape.empty() && shape.back() == job.n &&
         std::ranges::all_of(shape.first(shape.size() - 1), [](std::int64_t n) { return n == 1; });
-    if (!same_dtype(after.bias->dtype, c.dtype) || !is_compact(*after.bias) || !is_row) {
+    const bool is_aligned =
+        reinterpret_cast<std::uintptr_t>(address_of(*after.bias)) % element_bytes(c.dtype) == 0;
+    if (!same_dtype(after.bias->dtype, c.dtype) || !is_compact(*after.bias) || !is_row ||
+        !is_aligned) {
       return call.refuse("the bias is ", tensor_text(*after.bias), ", expected ",
-                         type_text(c.dtype, std::span(&job.n, 1)));
+                         type_text(c.dtype, std::span(&job.n, 1)),
+                         " at a multiple of its elements' size");
     }
   }
   if (job.type->scale == cuda_int32 && epilogue_of(after) != 1) {

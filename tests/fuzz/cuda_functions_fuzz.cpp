@@ -4,13 +4,8 @@
 // whose memory is that of the host.
 #include "plugins/cuda_libraries/plugin.hpp"
 #include "tests/fuzz/budget.hpp"
+#include "tests/fuzz/fake_gpu.hpp"
 #include "tests/fuzz/function_calls.hpp"
-#include "tests/unit/cuda/fake_driver.hpp"
-#include "tests/unit/cuda_libraries/fake_libraries.hpp"
-
-#include <gantry/abi_boundary.hpp>
-
-#include <dlfcn.h>
 
 using namespace gantry;
 using namespace gantry::fuzz;
@@ -22,56 +17,6 @@ constexpr Cost cost{.bytes_per_input_byte = 32 * 1024,
                     .bytes_for_free = std::size_t{16} << 20,
                     .nanoseconds_per_input_byte = 500'000,
                     .nanoseconds_for_free = 50'000'000};
-
-const gantry_plugin_table& cuda_plugin() {
-  static const gantry_plugin_table* const table = [] {
-    void* const library = dlopen(GANTRY_CUDA_PLUGIN, RTLD_NOW | RTLD_LOCAL);
-    expect(library != nullptr, "the plugin of the device is opened");
-    const auto query = reinterpret_cast<decltype(&gantry_plugin_query_v1)>(
-        dlsym(library, "gantry_plugin_query_v1"));
-    gantry_host_info info{};
-    info.struct_size = sizeof info;
-    info.abi = {GANTRY_ABI_MAJOR, 0, GANTRY_ABI_MINOR, 0};
-    return query(&info, nullptr);
-  }();
-  return *table;
-}
-
-// Tensors on the first device of gantry.cuda, in whose default stream all calls are.
-class OnFakeGpu {
- public:
-  static constexpr gantry_device_id device{2, 0};
-
-  explicit OnFakeGpu(test::FakeHost& host) {
-    cuda::test::fake_driver().reset();
-    cuda_libraries::test::fake_libraries().reset();
-    host.options = {
-        {"library", GANTRY_FAKE_CUDA},          {"driver", GANTRY_FAKE_CUDA},
-        {"cublas", GANTRY_FAKE_CUDA_LIBRARIES}, {"cublaslt", GANTRY_FAKE_CUDA_LIBRARIES},
-        {"cudnn", GANTRY_FAKE_CUDA_LIBRARIES},  {"curand", GANTRY_FAKE_CUDA_LIBRARIES}};
-    const gantry_code made = cuda_plugin().create(host.table(), &self_, nullptr);
-    expect(made == GANTRY_OK, "the plugin of the device is created");
-    host.devices[device.type] = {self_, cuda_plugin().devices[0], device};
-  }
-  OnFakeGpu(const OnFakeGpu&) = delete;
-  OnFakeGpu& operator=(const OnFakeGpu&) = delete;
-  ~OnFakeGpu() {
-    cuda_plugin().destroy(self_);
-    expect(cuda::test::fake_driver().live().empty(), "nothing of the driver remains alive");
-    expect(cuda_libraries::test::fake_libraries().live == 0, "nothing of a library remains alive");
-  }
-
-  void wait() {
-    StatusBuffer status;
-    const gantry_code done =
-        cuda_plugin().devices[0]->synchronize(self_, device.index, nullptr, status.get());
-    expect(done == GANTRY_OK, "the work of a call succeeds");
-    expect(cuda_libraries::test::fake_libraries().faults.empty(), "the libraries' rules hold");
-  }
-
- private:
-  void* self_ = nullptr;
-};
 
 }  // namespace
 

@@ -78,7 +78,7 @@ inline Result<MatrixOperand> matrix_operand_at(const Call& call, std::size_t i, 
                                                  : concat("a device ", dlpack_name(device_type))));
   }
   if (!is_empty(*tensor)) GANTRY_CHECK(tensor_bytes(shape_of(*tensor), tensor->dtype));
-  if (device_type == cpu_device_type) GANTRY_CHECK(check_aligned(call, i, *tensor));
+  GANTRY_CHECK(check_aligned(call, i, *tensor));
   const std::int64_t* const shape = tensor->shape + (rank - 2);
   MatrixOperand operand{tensor,
                         rank == 3 ? tensor->shape[0] : 1,

@@ -61,6 +61,15 @@ TEST_F(CudaSoftmax, HasLogarithms) {
                           FloatNear(log(0.25), 1e-6f), FloatNear(log(0.75), 1e-6f)));
 }
 
+TEST_F(CudaSoftmax, RefusesElementsThatAreNotAligned) {
+  x->tensor.byte_offset = 1;
+
+  const Error refused = error_of(softmax, {x->value(), y->value(), int_value(1)});
+
+  EXPECT_EQ(refused.code, Code::invalid);
+  EXPECT_EQ(refused.reason, "ARGUMENT_ALIGNMENT");
+}
+
 TEST_F(CudaSoftmax, IsOfEachTypeOfFloats) {
   const auto doubles = on_device<double>({2}, {0, std::log(3)}, dtypes::float64);
   const auto halves = on_device<_Float16>({2}, {_Float16(1), _Float16(1)}, dtypes::float16);

@@ -380,7 +380,7 @@ const Refusal refusals[] = {
     {"HeadSize", "cudnn_json", "attention", [](Json& node) { node["attrs"]["head_size"] = 5; },
      Code::invalid, "input 0 has shape [2, 5, 22], which 2 heads of 5 elements"},
     {"LayoutOfHeads", "cudnn_json", "attention",
-     [](Json& node) { node["attrs"]["layout"] = "SBN3H"; }, Code::unsupported,
+     [](Json& node) { node["attrs"]["layout"] = "SBN3H"; }, Code::malformed,
      "attribute \"layout\" is \"SBN3H\", the name has BS3NH"},
     {"Layout", "cudnn_json", "conv2d",
      [](Json& node) { node["attrs"]["data_layout"] = Json::array({Json::array({"NCW"})}); },
@@ -431,7 +431,8 @@ TEST_F(CublasSubgraphs, AddABiasToTheColumnsOnly) {
   const Error refused = error_of(what);
 
   EXPECT_EQ(refused.code, Code::invalid);
-  EXPECT_THAT(refused.message.text(), HasSubstr("the bias is float32[5, 1], expected float32[5]"));
+  EXPECT_THAT(refused.message.text(),
+              HasSubstr("the bias is float32[5, 1], expected float32[5] at a multiple"));
 }
 
 TEST_F(CublasSubgraphs, RefuseAnEmptyOutputOfOtherExtents) {
