@@ -6,28 +6,14 @@
 #include "tests/fuzz/fuzz.hpp"
 #include "tests/support/fake_host.hpp"
 #include "tests/unit/cuda/fake_driver.hpp"
+#include "tests/unit/cuda_libraries/cuda_plugin.hpp"
 #include "tests/unit/cuda_libraries/fake_libraries.hpp"
 
-#include <gantry/plugin.h>
 #include <gantry/abi_boundary.hpp>
-
-#include <dlfcn.h>
 
 namespace gantry::fuzz {
 
-inline const gantry_plugin_table& cuda_plugin() {
-  static const gantry_plugin_table* const table = [] {
-    void* const library = dlopen(GANTRY_CUDA_PLUGIN, RTLD_NOW | RTLD_LOCAL);
-    expect(library != nullptr, "the plugin of the device is opened");
-    const auto query = reinterpret_cast<decltype(&gantry_plugin_query_v1)>(
-        dlsym(library, "gantry_plugin_query_v1"));
-    gantry_host_info info{};
-    info.struct_size = sizeof info;
-    info.abi = {GANTRY_ABI_MAJOR, 0, GANTRY_ABI_MINOR, 0};
-    return query(&info, nullptr);
-  }();
-  return *table;
-}
+using cuda_libraries::test::cuda_plugin;
 
 // Tensors on the first device of gantry.cuda, in whose default stream all calls are.
 class OnFakeGpu {

@@ -7,6 +7,7 @@
 #include "plugins/cuda_libraries/plugin.hpp"
 #include "tests/support/fake_host.hpp"
 #include "tests/unit/cuda/fake_driver.hpp"
+#include "tests/unit/cuda_libraries/cuda_plugin.hpp"
 #include "tests/unit/cuda_libraries/fake_libraries.hpp"
 
 #include <gantry/abi_boundary.hpp>
@@ -14,8 +15,6 @@
 #include <gantry/dtype_text.hpp>
 
 #include <gmock/gmock.h>
-
-#include <dlfcn.h>
 
 #include <algorithm>
 #include <memory>
@@ -25,20 +24,6 @@
 #include <vector>
 
 namespace gantry::cuda_libraries::test {
-
-inline const gantry_plugin_table& cuda_plugin() {
-  static const gantry_plugin_table* const table = [] {
-    void* const library = dlopen(GANTRY_CUDA_PLUGIN, RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) ADD_FAILURE() << dlerror();
-    const auto query = reinterpret_cast<decltype(&gantry_plugin_query_v1)>(
-        dlsym(library, "gantry_plugin_query_v1"));
-    gantry_host_info info{};
-    info.struct_size = sizeof info;
-    info.abi = {GANTRY_ABI_MAJOR, 0, GANTRY_ABI_MINOR, 0};
-    return query(&info, nullptr);
-  }();
-  return *table;
-}
 
 class World : public ::testing::Test {
  protected:
