@@ -53,7 +53,8 @@ class Attention final : public Operator {
     if (is_empty(call.output)) return {};
     for (const gantry_tensor* const tensor : {&whole, &call.output})
       GANTRY_CHECK(tensor_bytes(shape_of(*tensor), tensor->dtype));
-    if (call.session.is_captured()) {
+    GANTRY_TRY(const Session session, begin_session(call.services, *call.env, whole.device));
+    if (session.is_captured()) {
       return unsupported(
                  "attention needs memory for its scores, which a captured run does not have")
           .with_reason("CAPTURE");
@@ -64,8 +65,8 @@ class Attention final : public Operator {
     const std::int64_t count = shares_keys ? stacked.kv_heads : 1;
     const std::array<std::int64_t, 3> scores_shape{heads, stacked.positions, stacked.positions};
     GANTRY_TRY(const std::uint64_t bytes, tensor_bytes(scores_shape, whole.dtype));
-    GANTRY_TRY(const Session::Memory first, call.session.allocate(bytes));
-    GANTRY_TRY(const Session::Memory second, call.session.allocate(bytes));
+    GANTRY_TRY(const Session::Memory first, session.allocate(bytes));
+    GANTRY_TRY(const Session::Memory second, session.allocate(bytes));
     gantry_tensor scores = compact_tensor(whole.dtype, scores_shape, whole.device, first.data());
     gantry_tensor weights = compact_tensor(whole.dtype, scores_shape, whole.device, second.data());
 
@@ -94,7 +95,7 @@ class Attention final : public Operator {
         GANTRY_CHECK(multiply(call, queries, keys, scores, true, read_.scale));
         const std::array<gantry_value, 3> softmax{tensor_ref_value(&scores),
                                                   tensor_ref_value(&weights), int_value(2)};
-        GANTRY_CHECK(call_function("tvm.contrib.cudnn.softmax.forward", call, softmax));
+        GANTRY_CHECK(call_function(softmax_, call, softmax));
         GANTRY_CHECK(multiply(call, weights, values, output, false, 1));
       }
     }
@@ -102,19 +103,21 @@ class Attention final : public Operator {
   }
 
  private:
-  static Status multiply(const OperatorCall& call, gantry_tensor& a, gantry_tensor& b,
-                         gantry_tensor& c, bool is_transposed, float factor) {
+  Status multiply(const OperatorCall& call, gantry_tensor& a, gantry_tensor& b, gantry_tensor& c,
+                  bool is_transposed, float factor) const {
     const std::array<gantry_value, 6> args{tensor_ref_value(&a),
                                            tensor_ref_value(&b),
                                            tensor_ref_value(&c),
                                            int_value(0),
                                            int_value(is_transposed ? 1 : 0),
                                            float_value(static_cast<double>(factor))};
-    return call_function("tvm.contrib.cublas.batch_matmul", call, args);
+    return call_function(product_, call, args);
   }
 
   const SubgraphNode& node_;
   const StackedAttention read_;
+  const FunctionRow& product_ = function_named("tvm.contrib.cublas.batch_matmul");
+  const FunctionRow& softmax_ = function_named("tvm.contrib.cudnn.softmax.forward");
 };
 
 template <bool has_heads_outside>

@@ -30,6 +30,7 @@ class ConvolutionOperator final : public Operator {
   std::int64_t groups = 1;
   bool has_bias = false;
   int activation = cudnn_identity;
+  const FunctionRow* function = nullptr;
 
   Status run(const OperatorCall& call) const override {
     if (has_bias) GANTRY_CHECK(check_bias(call));
@@ -52,9 +53,7 @@ class ConvolutionOperator final : public Operator {
     add(tensor_ref_value(&output));
     add(dtype_value(inputs[0].dtype));
     add(int_value(groups));
-    return call_function(
-        has_bias ? "tvm.contrib.cudnn.conv2d+bias+act.forward" : "tvm.contrib.cudnn.conv2d.forward",
-        call, std::span(args).first(count));
+    return call_function(*function, call, std::span(args).first(count));
   }
 
  private:
@@ -113,6 +112,8 @@ Result<std::unique_ptr<const Operator>> make_convolution(const SubgraphNode& nod
     }
     made->activation = cudnn_relu;
   }
+  made->function = &function_named(made->has_bias ? "tvm.contrib.cudnn.conv2d+bias+act.forward"
+                                                  : "tvm.contrib.cudnn.conv2d.forward");
   return std::unique_ptr<const Operator>(std::move(made));
 }
 

@@ -4,7 +4,10 @@
 #include <gantry/join.hpp>
 #include <gantry/word_list.hpp>
 
+#include <algorithm>
 #include <array>
+#include <cassert>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <vector>
@@ -58,16 +61,19 @@ std::optional<Fusions> read_fusions(const OperatorRow& row, std::string_view nam
 
 }  // namespace
 
-Status call_function(std::string_view name, const OperatorCall& call,
-                     std::span<const gantry_value> args) {
+const FunctionRow& function_named(std::string_view name) {
   for (const auto rows : function_tables()) {
-    for (const FunctionRow& row : rows) {
-      if (row.name != name) continue;
-      GANTRY_TRY(const Value nothing, row.run(call.services, {row.usage, call.env, args}));
-      return {};
-    }
+    const auto found = std::ranges::find(rows, name, &FunctionRow::name);
+    if (found != rows.end()) return *found;
   }
-  return bug("no function ", name);
+  assert(false);
+  std::abort();
+}
+
+Status call_function(const FunctionRow& function, const OperatorCall& call,
+                     std::span<const gantry_value> args) {
+  GANTRY_CHECK(function.run(call.services, {function.usage, call.env, args}));
+  return {};
 }
 
 Result<std::unique_ptr<const Operator>> read_operator(std::string_view key,

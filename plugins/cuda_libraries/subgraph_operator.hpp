@@ -7,6 +7,7 @@
 #pragma once
 
 #include "function.hpp"
+#include "session.hpp"
 
 #include <gantry/subgraph_attributes.hpp>
 
@@ -20,11 +21,16 @@ namespace gantry::cuda_libraries {
 struct OperatorCall {
   Services& services;
   const gantry_env* env;
-  // on the device
-  const Session& session;
   std::span<const gantry_tensor> inputs;
   const gantry_tensor& output;
 };
+
+// Begins a session for memory of a call. Functions that operators call have sessions of their own.
+inline Result<Session> begin_session(Services& services, const gantry_env& env,
+                                     gantry_device_id device) {
+  GANTRY_TRY(const Driver* const driver, services.driver());
+  return Session::begin(*driver, services.host, env, device);
+}
 
 // An operator whose attributes have been read.
 class Operator {
@@ -66,8 +72,9 @@ std::span<const OperatorRow> attention_operators();
 std::span<const OperatorRow> convolution_operators();
 std::span<const OperatorRow> product_operators();
 
-// Calls a function of this plugin by its name, which it has.
-Status call_function(std::string_view name, const OperatorCall& call,
+// Finds a function of this plugin by its name, which it has.
+const FunctionRow& function_named(std::string_view name);
+Status call_function(const FunctionRow& function, const OperatorCall& call,
                      std::span<const gantry_value> args);
 
 // Reads an operator of a sub-graph.

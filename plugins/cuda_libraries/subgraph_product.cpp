@@ -11,7 +11,6 @@
 #include <array>
 #include <functional>
 #include <numeric>
-#include <vector>
 
 namespace gantry::cuda_libraries {
 namespace {
@@ -30,6 +29,17 @@ Dims batch_of(Dims dims) {
 }
 bool is_one(Dims batch) {
   return std::ranges::all_of(batch, [](std::int64_t extent) { return extent == 1; });
+}
+
+// Removes the extents of a tensor's part from the beginning of its own, of which those of 1 are left out on both sides.
+bool take_dims(Dims& dims, Dims part) {
+  for (const std::int64_t extent : part) {
+    if (extent == 1) continue;
+    while (!dims.empty() && dims.front() == 1) dims = dims.subspan(1);
+    if (dims.empty() || dims.front() != extent) return false;
+    dims = dims.subspan(1);
+  }
+  return true;
 }
 
 // A tensor of rank 2 or 3 with the elements of another one, which is compact.
@@ -89,11 +99,9 @@ class Product final : public Operator {
     }
     // The extents of the result, of which those of 1 say nothing.
     const Dims batch = is_one_a ? b_batch : a_batch;
-    std::vector<std::int64_t> expected(batch.begin(), batch.end());
-    expected.insert(expected.end(), {a_rows, columns});
-    std::vector<std::int64_t> given(c_dims.begin(), c_dims.end());
-    for (auto* const dims : {&expected, &given}) std::erase(*dims, 1);
-    if (expected != given) return refuse();
+    const std::int64_t matrix[] = {a_rows, columns};
+    Dims rest = c_dims;
+    if (!take_dims(rest, batch) || !take_dims(rest, matrix) || !is_one(rest)) return refuse();
     if (is_empty(call.output)) return {};
     if (inner == 0) {
       return unsupported("a product of ", tensor_text(left), " and ", tensor_text(right),

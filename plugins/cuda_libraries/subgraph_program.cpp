@@ -9,7 +9,7 @@
 
 #include <algorithm>
 #include <array>
-#include <ranges>
+#include <optional>
 
 namespace gantry::cuda_libraries {
 
@@ -55,12 +55,13 @@ Result<std::unique_ptr<SubgraphProgram>> SubgraphProgram::build(SubgraphHost& pl
   return made;
 }
 
-Result<const SubgraphProgram::Copies*> SubgraphProgram::copies_on(const Session& session,
+Result<const SubgraphProgram::Copies*> SubgraphProgram::copies_on(const gantry_env& env,
                                                                   gantry_device_id device) const {
   const std::lock_guard lock(mutex_);
   for (const auto& copies : copies_) {
     if (same_device(copies->device, device)) return copies.get();
   }
+  GANTRY_TRY(const Session session, begin_session(plugin_.services, env, device));
   if (session.is_captured()) {
     return unsupported(
                "constants are copied to the device by the first run, which must not be "
@@ -89,8 +90,6 @@ Status SubgraphProgram::run(const gantry_env* env,
   }
   Services& services = plugin_.services;
   const gantry_device_id device = arguments[0]->device;
-  GANTRY_TRY(const Driver* const driver, services.driver());
-  GANTRY_TRY(const Session session, Session::begin(*driver, services.host, *env, device));
   const Subgraph& graph = code_.graph;
 
   // Tensors by entry. Most sub-graphs have one operator.
@@ -105,10 +104,12 @@ Status SubgraphProgram::run(const gantry_env* env,
     tensors[i < inputs ? graph.inputs[i] : graph.outputs[i - inputs]] = *arguments[i];
   }
   if (!constants_.empty()) {
-    GANTRY_TRY(const Copies* const copies, copies_on(session, device));
+    GANTRY_TRY(const Copies* const copies, copies_on(*env, device));
     for (std::size_t i = 0; i < constants_.size(); ++i)
       tensors[graph.constants[i]] = *copies->tensors[i].tensor();
   }
+  // For results that operators exchange, which few sub-graphs have.
+  std::optional<Session> session;
   std::vector<Session::Memory> results;
   for (const Step& step : steps_) {
     GANTRY_CHECK(services.host.check_task(env));
@@ -116,7 +117,11 @@ Status SubgraphProgram::run(const gantry_env* env,
     gantry_tensor& output = tensors[node.first_entry];
     // not an argument
     if (output.device.type == 0) {
-      if (session.is_captured()) {
+      if (!session) {
+        GANTRY_TRY(Session begun, begin_session(services, *env, device));
+        session.emplace(std::move(begun));
+      }
+      if (session->is_captured()) {
         return unsupported(
                    "a result that operators exchange needs memory, which a captured run "
                    "does not have")
@@ -124,15 +129,15 @@ Status SubgraphProgram::run(const gantry_env* env,
       }
       const TensorType& type = graph.entries[node.first_entry];
       GANTRY_TRY(const std::uint64_t bytes, tensor_bytes(type.shape, type.dtype));
-      GANTRY_TRY(Session::Memory memory, session.allocate(bytes));
+      GANTRY_TRY(Session::Memory memory, session->allocate(bytes));
       output = compact_tensor(type.dtype, type.shape, device, memory.data());
       results.push_back(std::move(memory));
     }
     constexpr std::size_t max_inputs = 3;
     std::array<gantry_tensor, max_inputs> inputs{};
     for (std::size_t i = 0; i < node.inputs.size(); ++i) inputs[i] = tensors[node.inputs[i]];
-    Status done = step.work->run(
-        {services, env, session, std::span(inputs).first(node.inputs.size()), output});
+    Status done =
+        step.work->run({services, env, std::span(inputs).first(node.inputs.size()), output});
     if (!done.ok())
       return std::move(done).failure().at("in operator ", quoted(node.name), " of sub-graph ",
                                           quoted(code_.payload.symbol));

@@ -50,7 +50,7 @@ class SubgraphProgram {
     std::vector<Value> tensors;
   };
 
-  Result<const Copies*> copies_on(const Session& session, gantry_device_id device) const;
+  Result<const Copies*> copies_on(const gantry_env& env, gantry_device_id device) const;
 
   SubgraphHost& plugin_;
   const SubgraphCode& code_;
