@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A sub-graph in JSON for cuBLAS or cuDNN, run on a fake GPU with tensors that end with their memory.
-//
-//     byte 0   index of the type key, in the order of dnnl_subgraph
-//     byte 1   number of constants, which the graph names c0, c1, ...
-//     rest     the graph
 #include "plugins/cuda_libraries/subgraph_plugin.hpp"
 #include "tests/fuzz/budget.hpp"
 #include "tests/fuzz/fake_gpu.hpp"
+#include "tests/fuzz/subgraph_input.hpp"
 
 #include <gantry/compact_tensor.hpp>
-#include <gantry/json_subgraph.hpp>
 
 #include <algorithm>
 #include <string>
@@ -23,7 +19,6 @@ using namespace gantry::fuzz;
 namespace {
 
 constexpr std::uint8_t key_count = 9, cublas_key = 4;
-constexpr std::size_t max_constants = 12;
 // of the tensors of a graph, and of its numbers
 constexpr std::uint64_t max_bytes = 16 << 10;
 constexpr std::size_t max_entries = 32;
@@ -83,16 +78,9 @@ void run(SubgraphHost& plugin, OnFakeGpu& gpu, const SubgraphCode& code, std::si
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 2) return 0;
   const bool is_cublas = data[0] % key_count == cublas_key;
-  SubgraphCode code{is_cublas ? "cublas_json" : "cudnn_json", {}, {}, {}};
-  code.payload.symbol = "main_0";
-  code.payload.graph_json = text_of(data + 2, size - 2);
-  code.payload.graph_at = 2;
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < data[1] % max_constants; ++i) names.push_back(concat("c", i));
-  code.payload.constants.assign(names.begin(), names.end());
-  auto graph = read_json_subgraph(code.payload);
-  if (!graph.ok()) return expect_refusal(graph.error(), size);
-  code.graph = std::move(*graph);
+  SubgraphInput input(is_cublas ? "cublas_json" : "cudnn_json", {data, size});
+  if (const Status read = input.read(); !read.ok()) return expect_refusal(read.error(), size);
+  SubgraphCode& code = input.code;
   if (!make_small(code.graph)) return 0;
 
   const Budget budget(size, cost);

@@ -2,10 +2,6 @@
 //
 // A sub-graph in JSON, lowered to a plan of oneDNN's primitives. Plans whose tensors are small run,
 // with arguments and constants that end at a page without access.
-//
-//     byte 0   index of the type key
-//     byte 1   number of constants, which the graph names c0, c1, ...
-//     rest     the graph
 #include "plugins/dnnl/frame.hpp"
 #include "plugins/dnnl/infer.hpp"
 #include "plugins/dnnl/lowering.hpp"
@@ -13,9 +9,9 @@
 #include "tests/fuzz/budget.hpp"
 #include "tests/fuzz/fuzz.hpp"
 #include "tests/fuzz/guarded_bytes.hpp"
+#include "tests/fuzz/subgraph_input.hpp"
 
 #include <gantry/compact_tensor.hpp>
-#include <gantry/json_subgraph.hpp>
 
 #include <algorithm>
 #include <string>
@@ -30,7 +26,6 @@ namespace {
 constexpr std::string_view keys[] = {"dnnl_json", "tensorrt",     "arm_compute_lib",
                                      "bnns_json", "cublas_json",  "cudnn_json",
                                      "clml",      "hipblas_json", "nnapi"};
-constexpr std::size_t max_constants = 12;
 
 // oneDNN generates the code of each primitive: 0.5 ms and 256 KiB for each kernel of it. An operator
 // of 128 bytes is up to 4 primitives, with reorders of 2 kernels each.
@@ -137,16 +132,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const ThreadCount one(1);
   if (size < 2) return 0;
 
-  SubgraphCode code{std::string(keys[data[0] % std::size(keys)]), {}, {}, {}};
-  code.payload.symbol = "main_0";
-  code.payload.graph_json = text_of(data + 2, size - 2);
-  code.payload.graph_at = 2;
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < data[1] % max_constants; ++i) names.push_back(concat("c", i));
-  code.payload.constants.assign(names.begin(), names.end());
-  auto graph = read_json_subgraph(code.payload);
-  if (!graph.ok()) return expect_refusal(graph.error(), size);
-  code.graph = std::move(*graph);
+  SubgraphInput input(keys[data[0] % std::size(keys)], {data, size});
+  if (const Status read = input.read(); !read.ok()) return expect_refusal(read.error(), size);
+  SubgraphCode& code = input.code;
   if (bytes_of_entries(code.graph, code.graph.constants) > max_bytes) return 0;
 
   std::vector<GuardedBytes> memory;
